@@ -1,0 +1,43 @@
+# Every library breakeven links, found in one place. All are Debian 12 packages
+# (cmake/packages.txt); Thrust comes from the CUDA Toolkit where there is one.
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(PNG REQUIRED)
+find_package(fmt REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(assimp REQUIRED)
+find_package(Boost REQUIRED COMPONENTS context)
+if(BUILD_TESTING)
+  find_package(doctest REQUIRED)
+endif()
+
+# Embree 3 (Debian 12) and 4 differ in header names and in the intersect arguments; the code asks
+# EMBREE_VERSION, which both define through rtcore.h.
+find_package(embree 4 QUIET)
+if(NOT embree_FOUND)
+  find_package(embree 3 REQUIRED)
+endif()
+if(NOT TARGET embree)
+  add_library(embree INTERFACE IMPORTED)
+  target_include_directories(embree SYSTEM INTERFACE ${EMBREE_INCLUDE_DIRS})
+  target_link_libraries(embree INTERFACE ${EMBREE_LIBRARY})
+endif()
+
+# Thrust ------------------------------------------------------------------------------------------
+if(NOT BREAKEVEN_THRUST STREQUAL "system" AND BREAKEVEN_NVCC)
+  get_filename_component(toolkit_bin ${BREAKEVEN_NVCC} REALPATH)
+  get_filename_component(toolkit ${toolkit_bin}/../.. ABSOLUTE)
+  find_package(Thrust QUIET CONFIG NO_DEFAULT_PATH
+               PATHS ${toolkit}/lib64/cmake/thrust ${toolkit}/targets/x86_64-linux/lib/cmake/thrust)
+endif()
+if(NOT Thrust_FOUND)
+  if(BREAKEVEN_THRUST STREQUAL "toolkit")
+    message(FATAL_ERROR "BREAKEVEN_THRUST=toolkit, but no CUDA Toolkit with Thrust was found")
+  endif()
+  # Debian's libthrust-dev names its package file in lower case.
+  find_package(Thrust CONFIG REQUIRED NAMES Thrust thrust)
+endif()
+message(STATUS "Thrust ${THRUST_VERSION} from ${Thrust_DIR}")

@@ -1,0 +1,55 @@
+// RFC 4180 in and out. The reader knows the file and line of every cell, so that a bad value can be
+// reported where it stands. Text cells that a spreadsheet would run as a formula are written with a
+// leading apostrophe, which the reader takes off again.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace breakeven {
+
+class CsvRow {
+public:
+  CsvRow(const std::string* file, long line, const std::vector<std::string>* header,
+         std::vector<std::string> cells);
+  /// Each throws BadInput for a missing column, an empty cell, a wrong type or a range.
+  const std::string& text(const std::string& column) const; ///< may be empty
+  std::string required_text(const std::string& column) const;
+  double number(const std::string& column, double low, double high) const;
+  std::optional<double> optional_number(const std::string& column, double low, double high) const;
+  long integer(const std::string& column, long low, long high) const;
+  std::string date(const std::string& column) const; ///< YYYY, YYYY-MM or YYYY-MM-DD
+  [[noreturn]] void fail(const std::string& column, const std::string& expected) const;
+  const std::string& file() const { return *file_; }
+  long line() const { return line_; }
+
+private:
+  const std::string* file_;
+  long line_;
+  const std::vector<std::string>* header_;
+  std::vector<std::string> cells_;
+};
+
+struct CsvFile {
+  std::string file;
+  std::vector<std::string> header;
+  std::vector<CsvRow> rows; ///< valid as long as the CsvFile lives and is not moved
+  CsvFile() = default;
+  CsvFile(const CsvFile&) = delete;
+  CsvFile& operator=(const CsvFile&) = delete;
+};
+
+/// Throws BadInput when the file is missing, empty, has ragged rows, an unclosed quote, a repeated
+/// or missing header column, or is not UTF-8.
+std::unique_ptr<CsvFile> read_csv(const std::filesystem::path& file,
+                                  const std::vector<std::string>& required_columns);
+
+std::string csv_cell(const std::string& text);                   ///< quoted where needed
+std::string csv_line(const std::vector<std::string>& cells);     ///< ends in "\n"
+/// The shortest decimal that reads back to the same double; "" for an unset value. Never "nan".
+std::string csv_number(std::optional<double> value);
+
+} // namespace breakeven

@@ -1,0 +1,210 @@
+#include "sim/measure/measurement.h"
+#include "sim/errors.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace breakeven {
+
+namespace {
+
+// Stopping rule: Hoefler & Belli, "Scientific Benchmarking of Parallel Computing Systems", SC 2015,
+// rule 5. Eight is the fewest samples whose extremes cover the median with 99 %.
+constexpr double wanted_relative_half_width = 0.05;
+constexpr std::size_t fewest_samples = 8;
+// One sample should be long against timer and scheduler noise, yet leave room for enough of them.
+constexpr double shortest_sample_s = 0.5;
+constexpr double samples_in_time_limit = 16;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double job_seconds(const Run& run) {
+  double sum = 0;
+  for (const Phase& phase : run.phases)
+    sum += phase.end_to_end_s * phase.job_over_slice;
+  return sum;
+}
+
+double slice_seconds(const Run& run) {
+  double sum = 0;
+  for (const Phase& phase : run.phases)
+    sum += phase.end_to_end_s;
+  return sum;
+}
+
+/// What was taken on one path before it was put into rows.
+struct Taken {
+  Slice slice;
+  Run cold;
+  std::vector<Run> runs;
+  std::string stop_reason;
+};
+
+bool converged(const std::vector<Run>& runs) {
+  if (runs.size() < fewest_samples) return false;
+  std::vector<double> seconds;
+  for (const Run& run : runs)
+    seconds.push_back(job_seconds(run));
+  const Median median = median_of(seconds);
+  return median.high - median.value <= wanted_relative_half_width * median.value
+         && median.value - median.low <= wanted_relative_half_width * median.value;
+}
+
+/// How much of the job one sample should run, from the time of the smallest slice.
+double effort_for(const Run& smallest, double time_limit_s) {
+  const double whole_job_s = job_seconds(smallest);
+  const double sample_s = std::max(shortest_sample_s, time_limit_s / samples_in_time_limit);
+  return whole_job_s > 0 ? std::clamp(sample_s / whole_job_s, 0.0, 1.0) : 1.0;
+}
+
+Taken sample_path(const Scenario& scenario, const Workload& workload, Path path,
+                  const std::filesystem::path& frames, const Progress& progress) {
+  const MeasureSettings& settings = scenario.measure;
+  const std::string what = "measuring " + to_string(path);
+  Taken taken;
+  progress(what, 0);
+  taken.cold = workload.run(path, workload.slice(0), {});
+  const Run warm = workload.run(path, workload.slice(0), {});
+  taken.slice = workload.slice(settings.full ? 1 : effort_for(warm, settings.time_limit_s));
+  // A whole job is run once however long it takes: the user asked for all of it.
+  const double start = seconds_now();
+  while (!interrupted()) {
+    taken.runs.push_back(workload.run(path, taken.slice, frames));
+    const double elapsed = seconds_now() - start;
+    progress(what, std::min(1.0, elapsed / settings.time_limit_s));
+    if (converged(taken.runs)) {
+      taken.stop_reason = "converged";
+      break;
+    }
+    if (elapsed >= settings.time_limit_s) {
+      taken.stop_reason = settings.full && taken.runs.size() == 1 ? "whole job" : "time limit";
+      break;
+    }
+  }
+  if (interrupted()) {
+    taken.stop_reason = "interrupted";
+    // The last run may have been cut short; its counts would not fit the slice.
+    if (!taken.runs.empty()) taken.runs.pop_back();
+  }
+  return taken;
+}
+
+Measurement row_for(const Scenario& scenario, const Workload& workload, Path path,
+                    const Environment& environment) {
+  Measurement row;
+  row.study = scenario.name;
+  row.title = scenario.title;
+  row.scenario_sha256 = scenario.sha256;
+  row.workload = workload.kind;
+  row.unit = workload.unit;
+  row.job_units = workload.job_units;
+  row.path = path;
+  row.phase = "total";
+  row.environment = environment;
+  row.threads =
+      scenario.measure.threads > 0 ? scenario.measure.threads : omp_get_max_threads();
+  return row;
+}
+
+void add_samples(Measurement& row, const std::vector<double>& end_to_end,
+                 const std::vector<double>& kernel) {
+  row.samples_s = end_to_end;
+  row.kernel_samples_s = kernel;
+  row.end_to_end_s = median_of(end_to_end);
+}
+
+Measurement phase_row(Measurement row, const Taken& taken, std::size_t index, bool timed) {
+  const Phase& phase = taken.runs.back().phases[index];
+  row.phase = phase.name;
+  row.processor = phase.processor;
+  row.scaling = phase.scaling;
+  row.repeats = phase.repeats;
+  row.job_over_slice = phase.job_over_slice;
+  row.work = phase.work;
+  if (!timed) return row;
+  std::vector<double> end_to_end, kernel;
+  for (const Run& run : taken.runs) {
+    end_to_end.push_back(run.phases[index].end_to_end_s);
+    kernel.push_back(run.phases[index].kernel_s);
+  }
+  add_samples(row, end_to_end, kernel);
+  if (index < taken.cold.phases.size()) row.cold_s = taken.cold.phases[index].end_to_end_s;
+  row.job_s = row.end_to_end_s.value * row.job_over_slice;
+  row.evidence = row.job_over_slice > 1 ? "extrapolated" : "measured";
+  return row;
+}
+
+/// The whole run. Job seconds are summed per phase, each scaled by its own counted work.
+Measurement total_row(Measurement row, const Taken& taken, bool timed) {
+  if (!timed) return row;
+  std::vector<double> end_to_end, kernel, job;
+  for (const Run& run : taken.runs) {
+    end_to_end.push_back(slice_seconds(run));
+    job.push_back(job_seconds(run));
+    double kernel_s = 0;
+    for (const Phase& phase : run.phases)
+      kernel_s += phase.kernel_s;
+    kernel.push_back(kernel_s);
+  }
+  add_samples(row, end_to_end, kernel);
+  row.cold_s = slice_seconds(taken.cold);
+  row.job_s = median_of(job).value;
+  row.job_over_slice = row.end_to_end_s.value > 0 ? row.job_s / row.end_to_end_s.value : 1;
+  row.evidence = taken.slice.whole_job ? "measured" : "extrapolated";
+  if (taken.slice.whole_job) row.job_over_slice = 1, row.job_s = row.end_to_end_s.value;
+  return row;
+}
+
+std::vector<Measurement> rows_of(const Measurement& blank, const Taken& taken, bool timed) {
+  Measurement common = blank;
+  common.slice = taken.slice.label;
+  common.stop_reason = taken.stop_reason;
+  common.checksum = taken.runs.back().checksum;
+  std::vector<Measurement> rows{total_row(common, taken, timed)};
+  for (std::size_t index = 0; index < taken.runs.back().phases.size(); ++index)
+    rows.push_back(phase_row(common, taken, index, timed));
+  return rows;
+}
+
+} // namespace
+
+std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
+                                 const std::filesystem::path& frames, const Progress& progress) {
+  progress("reading this machine", -1);
+  const Environment environment = read_environment(scenario.measure.threads);
+  std::vector<Measurement> rows;
+  for (const Path path : workload.paths) {
+    Measurement blank = row_for(scenario, workload, path, environment);
+    progress("verifying " + to_string(path), -1);
+    const Verification verification = workload.verify(path);
+    blank.verified = verification.passed;
+    blank.verification = verification.evidence;
+    if (interrupted()) throw Failure("interrupted before anything was measured");
+    if (!verification.passed) {
+      blank.stop_reason = "not verified";
+      rows.push_back(blank);
+      continue;
+    }
+    const bool timed = path != Path::host;
+    Taken taken;
+    if (timed) {
+      taken = sample_path(scenario, workload, path, frames, progress);
+      if (taken.runs.empty()) throw Failure("interrupted before anything was measured");
+    } else {
+      progress("counting on " + to_string(path), -1);
+      taken.slice = workload.slice(0);
+      taken.runs.push_back(workload.run(path, taken.slice, {}));
+      taken.stop_reason = "counting only";
+    }
+    const std::vector<Measurement> path_rows = rows_of(blank, taken, timed);
+    rows.insert(rows.end(), path_rows.begin(), path_rows.end());
+  }
+  return rows;
+}
+
+} // namespace breakeven

@@ -1,0 +1,57 @@
+// A RenderScene inside Embree: device, geometry, and the acceleration structure that is rebuilt or
+// refitted for each frame. Gives queries on it; leaves out everything about paths.
+#pragma once
+
+#include "workloads/render/embree.h"
+
+#include <array>
+#include <atomic>
+
+namespace breakeven::render {
+
+class EmbreeScene {
+public:
+  /// Embree builds with `threads` threads of its own (TBB), which sleep while OpenMP traces.
+  EmbreeScene(std::shared_ptr<const RenderScene> scene, Acceleration acceleration, int threads);
+  ~EmbreeScene();
+  EmbreeScene(const EmbreeScene&) = delete;
+  EmbreeScene& operator=(const EmbreeScene&) = delete;
+
+  /// Moves the vehicle to where it is at a frame. Leaves the acceleration structure as it was.
+  void deform(std::int64_t frame, int threads);
+  /// Brings the acceleration structure up to the vertices. Throws Failure with Embree's text.
+  void build();
+
+  RTCScene handle() const { return scene_; }
+  const std::vector<Float3>& positions() const { return positions_; }
+  double bytes() const { return static_cast<double>(bytes_.load()); } ///< what Embree allocated
+  bool has_packets_of_16() const { return packets_of_16_; }
+
+  Hit hit_of(const RTCRayHit& found) const {
+    if (found.hit.geomID == RTC_INVALID_GEOMETRY_ID) return {no_triangle, found.ray.tfar, 0, 0};
+    return {first_triangle_[found.hit.geomID] + found.hit.primID, found.ray.tfar, found.hit.u,
+            found.hit.v};
+  }
+  template <class Packet> Hit hit_of(const Packet& found, int lane) const {
+    if (found.hit.geomID[lane] == RTC_INVALID_GEOMETRY_ID)
+      return {no_triangle, found.ray.tfar[lane], 0, 0};
+    return {first_triangle_[found.hit.geomID[lane]] + found.hit.primID[lane], found.ray.tfar[lane],
+            found.hit.u[lane], found.hit.v[lane]};
+  }
+
+private:
+  void add_geometry(std::size_t first_triangle, std::size_t count, RTCBuildQuality quality);
+  void check(const char* doing) const;
+
+  std::shared_ptr<const RenderScene> source_;
+  std::vector<Float3> positions_; ///< one more than the vertices: Embree reads 16 bytes of the last
+  RTCDevice device_ = nullptr;
+  RTCScene scene_ = nullptr;
+  std::array<RTCGeometry, 2> geometries_{};
+  std::array<std::uint32_t, 2> first_triangle_{};
+  unsigned geometry_count_ = 0;
+  bool packets_of_16_ = false;
+  std::atomic<std::int64_t> bytes_{0};
+};
+
+} // namespace breakeven::render
