@@ -47,8 +47,10 @@ struct CsvFile {
 std::unique_ptr<CsvFile> read_csv(const std::filesystem::path& file,
                                   const std::vector<std::string>& required_columns);
 
-std::string csv_cell(const std::string& text);                   ///< quoted where needed
-std::string csv_line(const std::vector<std::string>& cells);     ///< ends in "\n"
+/// A text as a cell: guarded against formulas, quoted where needed. Not for numbers.
+std::string csv_cell(const std::string& text);
+/// Joins finished cells (of csv_cell or csv_number); ends in "\n".
+std::string csv_line(const std::vector<std::string>& cells);
 /// The shortest decimal that reads back to the same double; "" for an unset value. Never "nan".
 std::string csv_number(std::optional<double> value);
 

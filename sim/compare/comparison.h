@@ -27,7 +27,7 @@ struct Comparison {
   std::string baseline_path, baseline_device, baseline_instance, baseline_option;
   int baseline_count = 1, baseline_threads = 0;
   std::string baseline_isa, baseline_evidence;
-  Interval baseline_time_s;            ///< compute, end to end
+  Interval baseline_time_s; ///< compute, end to end
   Interval baseline_time_to_result_s;
   std::optional<Interval> baseline_cost_usd;
   std::optional<double> baseline_price_usd_per_h;
@@ -45,23 +45,25 @@ struct Comparison {
   std::string bound_by;
 
   // The answer.
-  std::optional<Interval> speedup;     ///< baseline end to end over candidate end to end
+  std::optional<Interval> speedup; ///< baseline end to end over candidate end to end
   std::optional<double> envelope_max;
-  bool implausible = false;            ///< speed-up above the envelope
+  bool implausible = false;                 ///< speed-up above the envelope
   std::optional<double> break_even_speedup; ///< compute speed-up at which both cost the same
-  std::optional<double> break_even_price_usd_per_h; ///< candidate's price at which both cost the same
+  std::optional<double>
+      break_even_price_usd_per_h;       ///< candidate's price at which both cost the same
   std::optional<double> crossover_size; ///< units from which the candidate is cheaper; unset: never
   std::optional<double> p_cheaper, p_meets_deadline, baseline_p_meets_deadline;
   std::optional<double> saving_usd_per_month; ///< likely; negative: costs more
   Verdict verdict = Verdict::undecided;
-  std::string verdict_reason;          ///< one sentence with the figures
-  std::string excluded;                ///< what this row leaves out, or why it is empty; ';' between
+  std::string verdict_reason; ///< one sentence with the figures
+  std::string excluded;       ///< what this row leaves out, or why it is empty; ';' between
 
   std::optional<double> price_usd_per_h, price_original_per_h;
   std::string price_currency, price_region, price_as_of, price_source;
   std::optional<double> usd_per_currency;
   std::string rate_as_of, rate_source;
-  std::optional<double> interruptions_per_h_low, interruptions_per_h_likely, interruptions_per_h_high;
+  std::optional<double> interruptions_per_h_low, interruptions_per_h_likely,
+      interruptions_per_h_high;
   std::string interruption_source;
 
   bool verified = false;
@@ -70,7 +72,8 @@ struct Comparison {
 };
 
 /// One row per candidate (targets after the first). A candidate without time or price is a row too.
-std::vector<Comparison> compare(const Scenario& scenario, const std::vector<Measurement>& measurements,
+std::vector<Comparison> compare(const Scenario& scenario,
+                                const std::vector<Measurement>& measurements,
                                 const std::vector<Priced>& priced);
 
 } // namespace breakeven

@@ -6,24 +6,22 @@
 
 #include "sim/catalog/catalog.h"
 #include "sim/measure/measurement.h"
+#include "sim/project/interval.h"
 
 #include <string>
 #include <vector>
 
 namespace breakeven {
 
-/// 10 %, 50 % and 90 % points.
-struct Interval {
-  double low = 0, likely = 0, high = 0;
-};
-
-/// One phase of the whole job on the projected machine.
+/// One phase of the whole job on the projected machine. The phases' end-to-end times sum to the
+/// job's; the phase "cold start" is context creation and the first launch.
 struct PhaseProjection {
   std::string phase;
   Repeats repeats = Repeats::per_unit;
   Processor processor = Processor::gpu;
   Interval kernel_s, end_to_end_s; ///< whole job
-  std::string bound_by; ///< "issue", "dram", "l2", "latency", "launch", "link", "cpu"
+  std::string bound_by; ///< "issue", "dram", "l2", "latency", "launch", "atomics", "link", "cpu";
+                        ///< "gpu" where it was measured
 };
 
 /// The whole job on one target.
@@ -32,21 +30,35 @@ struct Projection {
   int count = 1;        ///< machines side by side
   std::string device;   ///< what does the heavy phases: a GPU's or CPU's name
   Path path = Path::openmp;
-  int threads = 0;      ///< CPU threads used
-  std::string evidence; ///< "measured", "extrapolated" or "projected"
+  int threads = 0;       ///< CPU threads used, on each machine
+  std::string isa;       ///< widest SIMD of the CPU, e.g. "AVX-512"
+  std::string evidence;  ///< "measured", "extrapolated" or "projected"
   bool in_range = false; ///< inside what the model was calibrated on
   std::string bound_by;  ///< of the phase that takes longest
-  Interval fixed_s;      ///< once per job, whatever its size
-  Interval per_unit_s;   ///< each further unit (frame), on one machine
-  Interval kernel_s, end_to_end_s; ///< whole job on `count` machines
-  double cold_s = 0;     ///< context creation, first launch; part of fixed_s
+  // One machine needs fixed + ceil(units / workers) * worker_unit + units * shared_unit seconds.
+  int workers = 1; ///< GPUs of one machine that each take whole units; 1 for a CPU
+  double job_units = 1;
+  Interval fixed_s;       ///< once per job and machine, whatever the job's size
+  Interval worker_unit_s; ///< a unit, as far as it keeps one worker to itself
+  Interval shared_unit_s; ///< a unit, as far as it needs all the machine's CPU cores
+  Interval per_unit_s;    ///< each further unit on one machine: worker_unit / workers + shared_unit
+  /// Whole job on `count` machines. The kernel time is of what `device` computes: without
+  /// transfers, cold start and phases that stay on a GPU machine's CPU.
+  Interval kernel_s, end_to_end_s;
+  double cold_s = 0;       ///< context creation, first launch; part of fixed_s
   double envelope_max = 0; ///< largest plausible speed-up over the baseline: ratio of ceilings
   std::vector<PhaseProjection> phases;
-  std::string note;      ///< why there is no projection: an unknown device, not enough memory...
+  std::string note;       ///< why there is no projection, or what weakens it; "; " between
   bool available = false; ///< false: `note` says why, and the row stays, labelled
 };
 
-/// One Projection per target, in the scenario's order; the first is the baseline.
+/// Seconds that the projection's machines need for `units` units, at one of its three points.
+/// Whole units only: two workers take as long for one unit as one does.
+double compute_seconds(const Projection& projection, double units, double Interval::*point);
+
+/// One Projection per target, in the scenario's order; the first is the baseline. Targets are
+/// instances of the catalog, "local" (the CPU as measured here) or "local-gpu" (Path::cuda as
+/// measured here). A path that was not verified gives no time.
 std::vector<Projection> project(const Scenario& scenario,
                                 const std::vector<Measurement>& measurements,
                                 const Catalog& catalog);

@@ -12,7 +12,9 @@ namespace breakeven {
 
 namespace {
 
-std::string counted(std::string_view text) { return fmt::format("{}:{}", text.size(), text); }
+std::string counted(std::string_view text, const char* type = "") {
+  return fmt::format("{}{}:{}", type, text.size(), text);
+}
 
 std::string canonical_number(double number) {
   // Up to 2^53 every integer is a double, so 1e3 and 1000 can and shall agree.
@@ -28,7 +30,7 @@ std::string canonical_date(const toml::node& node) {
   if (const auto* date = node.as_date()) text << date->get();
   if (const auto* time = node.as_time()) text << time->get();
   if (const auto* both = node.as_date_time()) text << both->get();
-  return "d" + counted(text.str());
+  return counted(text.str(), "d");
 }
 
 std::string canonical_table(const toml::table& table) {
@@ -50,7 +52,7 @@ std::string canonical_array(const toml::array& array) {
 std::string canonical(const toml::node& node) {
   if (const auto* table = node.as_table()) return canonical_table(*table);
   if (const auto* array = node.as_array()) return canonical_array(*array);
-  if (const auto* text = node.as_string()) return "s" + counted(text->get());
+  if (const auto* text = node.as_string()) return counted(text->get(), "s");
   if (const auto* integer = node.as_integer()) return fmt::format("n{};", integer->get());
   if (const auto* number = node.as_floating_point()) return canonical_number(number->get());
   if (const auto* boolean = node.as_boolean()) return boolean->get() ? "b1" : "b0";

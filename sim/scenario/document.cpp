@@ -14,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t largest_file_bytes = 1 << 20;
-constexpr std::size_t longest_shown_text = 60;
 // toml++ frees nested tables by recursion and limits the nesting of values (256) but not of dotted
 // keys, of which a line may hold any number. 24 a line bounds the whole; no scenario needs 5.
 constexpr int most_dots_in_a_line = 24;
@@ -50,27 +49,53 @@ void check_bytes(const std::string& file, const std::string& text) {
                    "tables that are not nested so deep");
 }
 
-/// toml++ says "Error while parsing <scope>: <reason>", where a reason often reads
-/// "expected <X>, saw <Y>".
+/// What toml++ says, "Error while parsing <scope>: <reason>", taken apart.
+struct Complaint {
+  std::string where; ///< " in a table header", or ""
+  std::string reason;
+};
+
+Complaint complaint_of(const toml::parse_error& error) {
+  const std::string text(error.description()), opening = "Error while parsing ";
+  const std::size_t colon = text.find(": ");
+  if (!text.starts_with(opening) || colon == std::string::npos) return {"", text};
+  const std::string scope = text.substr(opening.size(), colon - opening.size());
+  const bool vowel = std::string("aeiou").find(scope.front()) != std::string::npos;
+  const std::string where = scope == "root table" ? "" : (vowel ? " in an " : " in a ") + scope;
+  return {where, text.substr(colon + 2)};
+}
+
+/// Many reasons read "expected <X>, saw <Y>".
+BadInput unexpected(const std::string& file, long line, const Complaint& complaint) {
+  const std::size_t saw = complaint.reason.find(", saw ");
+  std::string expected = complaint.reason.substr(9, saw - 9) + complaint.where;
+  std::string found = complaint.reason.substr(saw + 6);
+  // The commonest mistake: deadline = 2 h.
+  if (expected.starts_with("a comment or whitespace"))
+    expected = "the end of the line (text goes in quotes)";
+  if (found == "'\\n'") found = "the end of the line";
+  return {file, line, found, expected};
+}
+
 BadInput syntax_error(const std::string& file, const toml::parse_error& error) {
   const long line = error.source().begin.line;
-  std::string scope, reason(error.description());
-  const std::string opening = "Error while parsing ";
-  const std::size_t colon = reason.find(": ");
-  if (reason.starts_with(opening) && colon != std::string::npos) {
-    scope = reason.substr(opening.size(), colon - opening.size());
-    reason = reason.substr(colon + 2);
-  }
-  const std::string where = scope.empty() ? "" : " in a " + scope;
-  const std::size_t saw = reason.find(", saw ");
-  if (reason.starts_with("expected ") && saw != std::string::npos)
-    return {file, line, reason.substr(saw + 6), reason.substr(9, saw - 9) + where};
-  if (reason.find("end-of-file") != std::string::npos)
-    return {file, line, "the end of the file" + where, "the rest of it"};
-  if (reason.starts_with("cannot redefine"))
+  Complaint complaint = complaint_of(error);
+  std::string& reason = complaint.reason;
+  const auto says = [&](const char* words) { return reason.find(words) != std::string::npos; };
+  if (reason.starts_with("expected ") && says(", saw ")) return unexpected(file, line, complaint);
+  if (says("end-of-file"))
+    return {file, line, "the end of the file" + complaint.where, "the rest of it"};
+  if (says("cannot redefine"))
     return {file, line, "a key or section given twice (" + reason + ")", "each of them once"};
-  if (!reason.empty()) reason[0] = static_cast<char>(std::tolower(reason[0]));
-  return {file, line, "a mistake in TOML syntax" + where + " (" + reason + ")", "valid TOML"};
+  if (says("could not determine value type"))
+    return {file, line, "a bare word", "a number, true, false or text in quotes"};
+  if (says("utf-8"))
+    return {file, line, "bytes that are not UTF-8", "a scenario in TOML, which is text"};
+  if (says("maximum nested value depth"))
+    return {file, line, "values nested too deep", "tables that are not nested so deep"};
+  if (!reason.empty() && reason.front() == 'E') reason.front() = 'e';
+  return {file, line, "a mistake in TOML syntax" + complaint.where + " (" + reason + ")",
+          "valid TOML"};
 }
 
 } // namespace
@@ -122,42 +147,34 @@ std::string joined(const std::string& path, const std::string& key) {
   return path.empty() ? key : path + "." + key;
 }
 
-std::string quoted(std::string_view text, char quote) {
-  std::string result(1, quote);
-  for (const char c : text.substr(0, longest_shown_text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    result += byte < ' ' || byte == 127 ? '?' : c;
-  }
-  if (text.size() > longest_shown_text) {
-    // Do not leave half of a UTF-8 character: drop its continuation bytes, then its first.
-    std::size_t next = longest_shown_text;
-    while (next > 0 && (static_cast<unsigned char>(text[next]) & 0xC0) == 0x80) {
-      --next;
-      result.pop_back();
-    }
-    result += "...";
-  }
-  return result + quote;
-}
-
 std::string type_of(const toml::node& node) {
   switch (node.type()) {
-  case toml::node_type::none: return "nothing";
-  case toml::node_type::table: return "a table";
-  case toml::node_type::array: return "an array";
-  case toml::node_type::string: return "text";
-  case toml::node_type::integer: return "an integer";
-  case toml::node_type::floating_point: return "a number";
-  case toml::node_type::boolean: return "true or false";
-  case toml::node_type::date: return "a date";
-  case toml::node_type::time: return "a time of day";
-  case toml::node_type::date_time: return "a date and time";
+  case toml::node_type::none:
+    return "nothing";
+  case toml::node_type::table:
+    return "a table";
+  case toml::node_type::array:
+    return "an array";
+  case toml::node_type::string:
+    return "text";
+  case toml::node_type::integer:
+    return "an integer";
+  case toml::node_type::floating_point:
+    return "a number";
+  case toml::node_type::boolean:
+    return "true or false";
+  case toml::node_type::date:
+    return "a date";
+  case toml::node_type::time:
+    return "a time of day";
+  case toml::node_type::date_time:
+    return "a date and time";
   }
   return "nothing";
 }
 
 std::string shown(const toml::node& node) {
-  if (const auto* text = node.as_string()) return quoted(text->get(), '"');
+  if (const auto* text = node.as_string()) return in_quotes(text->get(), '"');
   if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";

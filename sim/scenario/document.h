@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/scenario/section.h"
+#include "sim/scenario/text.h"
 
 #include <toml++/toml.h>
 
@@ -48,9 +49,6 @@ std::string canonical(const toml::node& node);
 
 /// "job" and "deadline" as "job.deadline"; at the top level just the key.
 std::string joined(const std::string& path, const std::string& key);
-
-/// For messages: 'text' on one line, cut where it is long.
-std::string quoted(std::string_view text, char quote = '\'');
 
 /// For messages: a value as the user wrote it, and what type it has.
 std::string shown(const toml::node& node);

@@ -25,16 +25,9 @@ struct Override {
 constexpr std::size_t deepest_path = 8;
 constexpr const char* form = "section.key=value, such as job.deadline=\"1 h\"";
 
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
-}
-
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
+  return !text.empty()
+         && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool is_bare_key(std::string_view text) {
@@ -48,7 +41,7 @@ std::size_t index_of(const Override& set, std::string_view digits) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   if (error != std::errc() || end != digits.data() + digits.size() || index == 0)
-    throw BadInput(set.flag, 0, "index " + quoted(digits), "a number from 1, the first table");
+    throw BadInput(set.flag, 0, "index " + in_quotes(digits), "a number from 1, the first table");
   return index;
 }
 
@@ -61,9 +54,9 @@ void add_step(Override& set, std::string_view part) {
   Step step;
   const std::size_t bracket = part.find('[');
   step.key = part.substr(0, bracket);
-  if (!is_bare_key(step.key)) throw BadInput(set.flag, 0, "key " + quoted(part), form);
+  if (!is_bare_key(step.key)) throw BadInput(set.flag, 0, "key " + in_quotes(part), form);
   if (bracket != std::string_view::npos) {
-    if (part.back() != ']') throw BadInput(set.flag, 0, "key " + quoted(part), form);
+    if (part.back() != ']') throw BadInput(set.flag, 0, "key " + in_quotes(part), form);
     step.index = index_of(set, part.substr(bracket + 1, part.size() - bracket - 2));
   }
   set.steps.push_back(step);
@@ -74,7 +67,7 @@ Override parse(const std::string& text) {
   set.flag = "--set " + text;
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw BadInput(set.flag, 0, "no '='", form);
-  const std::string path = trimmed(std::string_view(text).substr(0, equals));
+  const std::string path(trimmed(std::string_view(text).substr(0, equals)));
   set.value = trimmed(std::string_view(text).substr(equals + 1));
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -83,7 +76,7 @@ Override parse(const std::string& text) {
   }
   if (set.steps.size() > deepest_path) throw BadInput(set.flag, 0, "a longer path", form);
   if (set.steps.back().index > 0)
-    throw BadInput(set.flag, 0, "no key after " + quoted(path), form);
+    throw BadInput(set.flag, 0, "no key after " + in_quotes(path), form);
   return set;
 }
 
@@ -128,10 +121,10 @@ private:
     }
     toml::node& node = *parent.get(step.key);
     if (node.is_array_of_tables())
-      throw BadInput(set_.flag, 0, quoted(path_) + " without saying which",
+      throw BadInput(set_.flag, 0, in_quotes(path_) + " without saying which",
                      fmt::format("{0}[1] to {0}[{1}]", path_, node.as_array()->size()));
     if (!node.is_table())
-      throw BadInput(set_.flag, 0, quoted(path_) + ", which is " + type_of(node), "a section");
+      throw BadInput(set_.flag, 0, in_quotes(path_) + ", which is " + type_of(node), "a section");
     return *node.as_table();
   }
 
@@ -140,7 +133,7 @@ private:
     toml::node& node = *parent.get(step.key);
     toml::array* array = node.as_array();
     if (array == nullptr || !(array->empty() || node.is_array_of_tables()))
-      throw BadInput(set_.flag, 0, quoted(path_) + ", which is " + type_of(node),
+      throw BadInput(set_.flag, 0, in_quotes(path_) + ", which is " + type_of(node),
                      "tables that can be counted, such as target[1]");
     if (step.index > array->size() + 1)
       throw BadInput(set_.flag, 0, fmt::format("{}[{}]", path_, step.index),

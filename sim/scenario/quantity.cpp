@@ -1,9 +1,9 @@
 #include "sim/scenario/section.h"
+#include "sim/scenario/text.h"
 
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 namespace breakeven {
@@ -23,17 +23,9 @@ constexpr Unit byte_units[] = {{"B", 1},
                                {"GB", 1e9},
                                {"TB", 1e12},
                                {"KiB", kib},
-                               {"MiB", kib * kib},
-                               {"GiB", kib * kib * kib},
-                               {"TiB", kib * kib * kib * kib}};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-    text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-    text.remove_suffix(1);
-  return text;
-}
+                               {"MiB", kib* kib},
+                               {"GiB", kib* kib* kib},
+                               {"TiB", kib* kib* kib* kib}};
 
 /// A finite number >= 0 and the unit behind it. std::from_chars, unlike strtod, reads "." as the
 /// decimal sign under every locale.

@@ -55,14 +55,16 @@ struct Scenario {
   std::vector<Claim> claims;
 };
 
-/// The keys that [workload] may hold for one kind; `kind` itself is common to all.
+/// The keys that [workload] may hold for one kind; `kind` itself is common to all. The bytes of a key
+/// whose type is exactly "file" are part of Scenario::sha256.
 struct WorkloadKeys {
   std::string kind;
   std::vector<Key> keys;
 };
 
 /// `overrides` are "section.key=value" texts from --set; a value is TOML, and bare text that is
-/// not TOML is taken as a string, so --set job.deadline="1 h" needs no inner quotes.
+/// not TOML is taken as a string, so --set job.deadline="1 h" needs no inner quotes. Targets and
+/// claims count from 1: "target[1].count=2". An absent section is made.
 Scenario read_scenario(const std::string& file, const std::vector<std::string>& overrides,
                        const std::vector<WorkloadKeys>& workloads);
 

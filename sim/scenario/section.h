@@ -37,7 +37,7 @@ public:
 
   // Each reader throws BadInput when the value is missing without a fallback, of the wrong type,
   // not finite, or out of range.
-  std::string text(const std::string& key, std::optional<std::string> fallback = {}) const;
+  std::string text(const std::string& key, std::optional<std::string> fallback = {}) const; ///< one line
   std::string one_of(const std::string& key, const std::vector<std::string>& choices,
                      std::optional<std::string> fallback = {}) const;
   std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high,
@@ -60,7 +60,8 @@ public:
   std::optional<Section> table(const std::string& key, const std::vector<Key>& keys) const;
   std::vector<Section> tables(const std::string& key, const std::vector<Key>& keys) const;
 
-  /// "scenarios/x.toml" and the line of a key (of the table itself when it is absent).
+  /// "scenarios/x.toml" and the line of a key (of the table itself when it is absent; 0 for an
+  /// absent key of the top level, and for what --set gave).
   const std::string& file_name() const;
   long line_of(const std::string& key) const;
   /// BadInput for this key, for checks that only the caller can make.
@@ -68,8 +69,15 @@ public:
                          const std::string& expected) const;
 
 private:
+  std::string path_of(const std::string& key) const;
+  void check_listed(const std::string& key) const;
+  void check_no_unknown_key() const;
+  [[noreturn]] void fail_missing(const std::string& key) const;
+  [[noreturn]] void fail_value(const std::string& key, const std::string& expected) const;
+  [[noreturn]] void fail_type(const std::string& key, const std::string& expected) const;
+
   std::shared_ptr<const Data> data_;
-  std::string path_; // "workload", "target[2]"
+  std::string path_; // "workload", "target[2]" for the second; "" for the top level
   std::vector<Key> keys_;
 };
 

@@ -14,10 +14,14 @@ enum class ImageFormat { png, pfm, both };
 enum class UpAxis { y, z };
 
 struct MaterialOverride {
-  std::string match; ///< glob (* and ?) against the input's material, texture or part name
+  std::string match; ///< glob (* and ?, upper case as lower case) against a material's name
   Material material;
+  std::string file;  ///< the scenario and the line that say so, for messages
+  long line = 0;
 };
 
+/// Where a file's mesh goes. Surroundings go where `position` says; a vehicle is placed by its own
+/// bounding box, in front of the pole, and only position.z counts: its clearance.
 struct MeshInput {
   std::filesystem::path file; ///< empty: none
   double metres_per_unit = 1;
@@ -35,12 +39,14 @@ struct Settings {
   int max_bounces = 4;        ///< scattering events after the first hit; 0 is direct light only
   std::vector<std::int64_t> frames;
   double frames_per_second = 250; ///< of simulated time
-  double speed_m_per_s = 15.6, crush_depth_m = 0.5;
+  double speed_m_per_s = 56 / 3.6, crush_depth_m = 0.5, crush_zone_m = 1.4;
   double gap_m = 0.6;         ///< free way to the pole at frame 0
-  double pole_radius_m = 0.127, pole_offset_m = 0, pole_height_m = 6;
+  double pole_radius_m = 0.127, pole_height_m = 6;
+  double pole_offset_m = 0;   ///< of the pole from the vehicle's middle, to the driver's left
   Float3 camera_position{-3.5f, -6.5f, 2.2f}, camera_target{-1.0f, 0, 0.7f}; ///< metres, from the pole's foot
   double field_of_view_deg = 50;  ///< horizontal
-  double sun_azimuth_deg = 215, sun_elevation_deg = 42;
+  double sun_azimuth_deg = 215; ///< from +x, counter-clockwise
+  double sun_elevation_deg = 42;
   double scale = 1;           ///< world units per metre
   Acceleration acceleration = Acceleration::rebuild;
   ImageFormat format = ImageFormat::png;

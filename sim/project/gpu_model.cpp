@@ -1,0 +1,212 @@
+#include "sim/project/gpu_model.h"
+
+#include "sim/project/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace breakeven {
+
+namespace {
+
+namespace known = calibration;
+
+/// What the model needs to know of a GPU, at one point of each figure's range.
+struct GpuRates {
+  double multiprocessors = 0, threads = 0, l2_bytes = 0;
+  double clock_hz = 0, irregular_utilisation = 0, regular_utilisation = 0;
+  double dram_bytes_per_s = 0, bandwidth_utilisation = 0, l2_bytes_per_s = 0;
+  double l1_hit_share = 0, l2_hit_exponent = 0;
+  double dram_latency_s = 0, l2_latency_s = 0, occupancy = 0;
+  double launch_s = 0, launch_overhead = 0, atomics_per_clock = 0;
+};
+
+struct ResourceTimes {
+  double issue = 0, dram = 0, l2 = 0, l2_misses = 0, latency = 0, launch = 0, atomics = 0;
+};
+
+Interval clock_hz(const Gpu& gpu) {
+  const double boost_hz = gpu.clock_mhz * 1e6;
+  if (!gpu.sustained_clock_mhz) return around(boost_hz, known::unknown_sustained_share);
+  // The sustained clock was seen under code that saturates the multipliers. Code that waits for
+  // memory draws less power and runs somewhere between the two.
+  const double sustained_hz = std::min(*gpu.sustained_clock_mhz * 1e6, boost_hz);
+  return {sustained_hz, std::sqrt(sustained_hz * boost_hz), boost_hz};
+}
+
+Interval dram_bytes_per_s(const Gpu& gpu) {
+  const double bytes_per_s = gpu.memory_gb_per_s * 1e9;
+  if (gpu.memory_evidence == "measured") return {bytes_per_s, bytes_per_s, bytes_per_s};
+  return around(bytes_per_s, known::unmeasured_bandwidth);
+}
+
+Interval l2_bytes_per_s(const Gpu& gpu) {
+  if (gpu.l2_gb_per_s) return around(*gpu.l2_gb_per_s * 1e9, known::known_l2_bandwidth);
+  return around(gpu.multiprocessors * gpu.clock_mhz * 1e6, known::unknown_l2_bytes_per_clock);
+}
+
+Interval latency_s(const std::optional<double>& nanoseconds, const Interval& fallback_ns) {
+  return nanoseconds ? around(*nanoseconds * 1e-9, known::known_latency) : 1e-9 * fallback_ns;
+}
+
+Interval launch_s(const Gpu& gpu) {
+  if (gpu.launch_us) return around(*gpu.launch_us * 1e-6, known::known_launch);
+  return 1e-6 * known::unknown_launch_us;
+}
+
+GpuRates fixed_rates(const Gpu& gpu) {
+  GpuRates rates;
+  rates.multiprocessors = gpu.multiprocessors;
+  rates.threads = static_cast<double>(gpu.multiprocessors) * gpu.max_threads_per_multiprocessor;
+  rates.l2_bytes = gpu.l2_mb * 1e6;
+  return rates;
+}
+
+std::vector<Uncertain<GpuRates>> uncertain_rates(const Gpu& gpu) {
+  return {
+      {&GpuRates::clock_hz, clock_hz(gpu)},
+      {&GpuRates::irregular_utilisation, known::irregular_utilisation},
+      {&GpuRates::regular_utilisation, known::regular_utilisation},
+      {&GpuRates::dram_bytes_per_s, dram_bytes_per_s(gpu)},
+      {&GpuRates::bandwidth_utilisation, known::bandwidth_utilisation},
+      {&GpuRates::l2_bytes_per_s, l2_bytes_per_s(gpu)},
+      {&GpuRates::l1_hit_share, known::l1_hit_share},
+      {&GpuRates::l2_hit_exponent, known::l2_hit_exponent},
+      {&GpuRates::dram_latency_s, latency_s(gpu.dram_latency_ns, known::unknown_dram_latency_ns)},
+      {&GpuRates::l2_latency_s, latency_s(gpu.l2_latency_ns, known::unknown_l2_latency_ns)},
+      {&GpuRates::occupancy, known::occupancy},
+      {&GpuRates::launch_s, launch_s(gpu)},
+      {&GpuRates::launch_overhead, known::launch_overhead},
+      {&GpuRates::atomics_per_clock, known::atomics_per_clock}};
+}
+
+/// Issue slots at `clock_hz` if none were lost, for instructions that really are issued: a group of
+/// 32 lanes takes the slot whichever of its lanes need it.
+double issue_seconds(double lane_instructions, const Work& work, double multiprocessors,
+                     double clock_hz) {
+  return lane_instructions / work.simt_efficiency / known::lanes_per_issue
+         / (multiprocessors * known::issues_per_clock * clock_hz);
+}
+
+double issue_seconds(const Work& work, const GpuRates& rates) {
+  const double irregular =
+      std::min(work.lane_instructions,
+               known::irregular_instructions_per_dependent_access * work.dependent_accesses);
+  const auto seconds = [&](double instructions) {
+    return issue_seconds(instructions, work, rates.multiprocessors, rates.clock_hz);
+  };
+  return seconds(irregular) / rates.irregular_utilisation
+         + seconds(work.lane_instructions - irregular) / rates.regular_utilisation;
+}
+
+double l2_hit_share(const Work& work, const GpuRates& rates) {
+  if (work.working_set_bytes <= rates.l2_bytes) return 1;
+  return std::pow(rates.l2_bytes / work.working_set_bytes, rates.l2_hit_exponent);
+}
+
+/// A group of 32 lanes waits as often as its slowest lane, hence the division by SIMT efficiency.
+double latency_seconds(const Work& work, const GpuRates& rates, double hit_share) {
+  if (work.dependent_accesses <= 0) return 0;
+  const double resident = rates.threads * rates.occupancy;
+  const double width = work.parallel_width > 0 ? std::min(work.parallel_width, resident) : resident;
+  const double latency_s = hit_share * rates.l2_latency_s + (1 - hit_share) * rates.dram_latency_s;
+  return work.dependent_accesses / work.simt_efficiency * latency_s / width;
+}
+
+ResourceTimes resource_times(const Work& work, const GpuRates& rates) {
+  const double hit_share = l2_hit_share(work, rates);
+  const double beyond_l1 = work.cached_bytes * (1 - rates.l1_hit_share);
+  ResourceTimes times;
+  times.issue = issue_seconds(work, rates);
+  times.dram = work.dram_bytes / rates.dram_bytes_per_s / rates.bandwidth_utilisation;
+  times.l2 = beyond_l1 / rates.l2_bytes_per_s / rates.bandwidth_utilisation; // misses pass it too
+  times.l2_misses =
+      beyond_l1 * (1 - hit_share) / rates.dram_bytes_per_s / rates.bandwidth_utilisation;
+  times.latency = latency_seconds(work, rates, hit_share);
+  times.launch = work.launches * rates.launch_s * rates.launch_overhead;
+  times.atomics = work.atomics / (rates.atomics_per_clock * rates.multiprocessors * rates.clock_hz);
+  return times;
+}
+
+double smooth_maximum(std::initializer_list<double> values) {
+  const double largest = std::max(values);
+  if (largest <= 0) return 0;
+  double sum = 0;
+  for (const double value : values)
+    sum += std::pow(value / largest, known::smooth_maximum_power);
+  return largest * std::pow(sum, 1 / known::smooth_maximum_power);
+}
+
+/// Misses share the bus with the streams; the other resources work side by side.
+double kernel_seconds(const ResourceTimes& times) {
+  return times.launch + times.atomics
+         + smooth_maximum({times.issue, times.dram + times.l2_misses, times.l2, times.latency});
+}
+
+std::string longest(const ResourceTimes& times, double link_s) {
+  const std::pair<const char*, double> candidates[] = {
+      {"issue", times.issue},   {"dram", times.dram + times.l2_misses},
+      {"l2", times.l2},         {"latency", times.latency},
+      {"launch", times.launch}, {"atomics", times.atomics},
+      {"link", link_s}};
+  return std::max_element(std::begin(candidates), std::end(candidates),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+GpuRates likely_rates(const Gpu& gpu) {
+  GpuRates rates = fixed_rates(gpu);
+  for (const auto& [rate, range] : uncertain_rates(gpu))
+    rates.*rate = range.likely;
+  return rates;
+}
+
+constexpr double ResourceTimes::*resources[] = {&ResourceTimes::issue,   &ResourceTimes::dram,
+                                                &ResourceTimes::l2,      &ResourceTimes::l2_misses,
+                                                &ResourceTimes::latency, &ResourceTimes::launch,
+                                                &ResourceTimes::atomics};
+
+/// The uncertainty of each resource's time by itself, then all low and all high together. Moving
+/// one rate at a time through the maximum would not do: where two resources bind, speeding up
+/// either alone gains nothing, and the low end would come out too high.
+Interval kernel_interval(const Work& work, const Gpu& gpu) {
+  ResourceTimes low, likely, high;
+  for (double ResourceTimes::*resource : resources) {
+    const Interval seconds =
+        propagate<GpuRates>(fixed_rates(gpu), uncertain_rates(gpu), [&](const GpuRates& rates) {
+          return resource_times(work, rates).*resource;
+        });
+    low.*resource = seconds.low;
+    likely.*resource = seconds.likely;
+    high.*resource = seconds.high;
+  }
+  return {std::max(kernel_seconds(low), ceiling_seconds(work, gpu)), kernel_seconds(likely),
+          kernel_seconds(high)};
+}
+
+} // namespace
+
+Interval host_link_gb_per_s(const Gpu& gpu, const Instance& instance) {
+  if (instance.host_link_gb_per_s)
+    return around(*instance.host_link_gb_per_s, known::measured_link);
+  return around(gpu.host_link_gb_per_s, known::unmeasured_link);
+}
+
+GpuPhase project_on_gpu(const Work& work, const Gpu& gpu, const Interval& link_gb_per_s) {
+  const double gigabytes = (work.host_to_device_bytes + work.device_to_host_bytes) * 1e-9;
+  const Interval link_s{gigabytes / link_gb_per_s.high, gigabytes / link_gb_per_s.likely,
+                        gigabytes / link_gb_per_s.low};
+  GpuPhase phase;
+  phase.kernel_s = kernel_interval(work, gpu);
+  phase.end_to_end_s = phase.kernel_s + link_s;
+  phase.bound_by = longest(resource_times(work, likely_rates(gpu)), link_s.likely);
+  return phase;
+}
+
+double ceiling_seconds(const Work& work, const Gpu& gpu) {
+  return std::max(
+      issue_seconds(work.lane_instructions, work, gpu.multiprocessors, gpu.clock_mhz * 1e6),
+      work.dram_bytes / dram_bytes_per_s(gpu).high);
+}
+
+} // namespace breakeven

@@ -1,0 +1,467 @@
+#include "sim/project/projection.h"
+
+#include "sim/project/assemble.h"
+#include "sim/project/calibration.h"
+#include "sim/project/cpu_model.h"
+#include "sim/project/gpu_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace breakeven {
+
+namespace {
+
+namespace known = calibration;
+
+constexpr double bytes_per_gib = 1024.0 * 1024 * 1024;
+
+// ---- rows ----
+
+/// The rows of one path, as far as they may be used.
+struct PathRows {
+  const Measurement* total = nullptr;
+  std::vector<const Measurement*> phases;
+  std::string refusal; ///< why the path may not be used; "" when it may
+
+  const Measurement* phase(const std::string& name) const {
+    for (const Measurement* row : phases)
+      if (row->phase == name) return row;
+    return nullptr;
+  }
+};
+
+PathRows rows_of(const std::vector<Measurement>& measurements, Path path) {
+  PathRows rows;
+  for (const Measurement& row : measurements) {
+    if (row.path != path) continue;
+    if (!row.verified && rows.refusal.empty()) rows.refusal = "not verified: " + row.verification;
+    if (row.phase == "total")
+      rows.total = &row;
+    else
+      rows.phases.push_back(&row);
+  }
+  if (rows.total == nullptr && rows.phases.empty())
+    rows.refusal = fmt::format("the {} path was not run", to_string(path));
+  if (!rows.refusal.empty()) rows.phases.clear();
+  // A path without phases is one phase.
+  if (rows.refusal.empty() && rows.phases.empty()) rows.phases.push_back(rows.total);
+  return rows;
+}
+
+/// Everything a target needs to know of this machine and the job.
+struct Known {
+  PathRows cpu_side;
+  PathRows gpu_side;     ///< for its counts
+  PathRows gpu_measured; ///< Path::cuda, for its times here
+  Path counted_on = Path::host;
+  bool gpu_was_run = false;
+  CpuMachine local;
+  Environment environment;
+  double job_units = 1;
+};
+
+bool was_run(const std::vector<Measurement>& measurements, Path path) {
+  return std::any_of(measurements.begin(), measurements.end(),
+                     [&](const Measurement& row) { return row.path == path; });
+}
+
+/// The host path counts in full; a timed GPU build may leave counters out, so it is the second
+/// choice. A GPU that was run here and disagreed with the reference speaks against both.
+void set_gpu_side(Known& here, const std::vector<Measurement>& measurements) {
+  here.gpu_was_run = was_run(measurements, Path::cuda);
+  here.gpu_measured = rows_of(measurements, Path::cuda);
+  here.counted_on =
+      here.gpu_was_run && !was_run(measurements, Path::host) ? Path::cuda : Path::host;
+  here.gpu_side = rows_of(measurements, here.counted_on);
+  if (here.gpu_was_run && !here.gpu_measured.refusal.empty() && here.gpu_side.refusal.empty())
+    here.gpu_side.refusal = here.gpu_measured.refusal;
+}
+
+Known what_is_known(const std::vector<Measurement>& measurements) {
+  Known here;
+  here.cpu_side = rows_of(measurements, Path::openmp);
+  set_gpu_side(here, measurements);
+  if (measurements.empty()) return here;
+  const Measurement& row =
+      here.cpu_side.total != nullptr ? *here.cpu_side.total : measurements.front();
+  here.environment = row.environment;
+  here.local = local_machine(row.environment, row.threads);
+  here.job_units = std::max<double>(1, static_cast<double>(row.job_units));
+  return here;
+}
+
+Work times(const Work& work, double factor) {
+  Work scaled = work;
+  scaled.lane_instructions *= factor;
+  scaled.dram_bytes *= factor;
+  scaled.cached_bytes *= factor;
+  scaled.dependent_accesses *= factor;
+  scaled.atomics *= factor;
+  scaled.launches *= factor;
+  scaled.host_to_device_bytes *= factor;
+  scaled.device_to_host_bytes *= factor;
+  for (auto& [name, value] : scaled.counts)
+    value *= factor;
+  return scaled;
+}
+
+/// Slice to whole job for what happens once, slice to one unit for what happens once a unit.
+double slice_to_machine(const Measurement& row, double job_units) {
+  return row.repeats == Repeats::per_job ? row.job_over_slice : row.job_over_slice / job_units;
+}
+
+// ---- what was measured here ----
+
+/// The samples' relative spread, never less than a floor, and more where the job was not run whole.
+Interval spread_of(const PathRows& rows) {
+  const Measurement& row = rows.total != nullptr ? *rows.total : *rows.phases.front();
+  Interval spread{1 - known::smallest_spread, 1, 1 + known::smallest_spread};
+  if (!row.samples_s.empty() && row.end_to_end_s.value > 0) {
+    const auto [least, most] = std::minmax_element(row.samples_s.begin(), row.samples_s.end());
+    spread.low = std::min(spread.low, *least / row.end_to_end_s.value);
+    spread.high = std::max(spread.high, *most / row.end_to_end_s.value);
+  }
+  return row.job_over_slice > 1 ? product({spread, known::not_run_whole}) : spread;
+}
+
+std::string evidence_of(const PathRows& rows) {
+  for (const Measurement* row : rows.phases)
+    if (row->job_over_slice > 1) return "extrapolated";
+  return rows.total != nullptr && rows.total->job_over_slice > 1 ? "extrapolated" : "measured";
+}
+
+MachinePhase measured_phase(const Measurement& row, const Interval& spread, double job_units) {
+  const double scale = slice_to_machine(row, job_units);
+  const double kernel = median_of(row.kernel_samples_s).value;
+  MachinePhase phase;
+  phase.phase = row.phase;
+  phase.repeats = row.repeats;
+  phase.processor = row.processor;
+  phase.end_to_end_s = around(row.end_to_end_s.value * scale, spread);
+  phase.kernel_s = kernel > 0 ? around(kernel * scale, spread) : phase.end_to_end_s;
+  phase.bound_by = row.processor == Processor::gpu ? "gpu" : "cpu";
+  return phase;
+}
+
+/// A machine measured here: the time as it was, with its own spread.
+void measured_here(Projection& projection, const Known& here, const PathRows& rows,
+                   Processor device_processor) {
+  if (!rows.refusal.empty()) {
+    projection.note = rows.refusal;
+    return;
+  }
+  const Interval spread = spread_of(rows);
+  std::vector<MachinePhase> phases;
+  for (const Measurement* row : rows.phases)
+    phases.push_back(measured_phase(*row, spread, here.job_units));
+  if (device_processor == Processor::gpu) {
+    projection.cold_s = known::cold_start_s.likely;
+    phases.push_back({"cold start",
+                      Repeats::per_job,
+                      Processor::gpu,
+                      Sharing::worker,
+                      {},
+                      known::cold_start_s,
+                      "launch"});
+  }
+  projection.evidence = projection.count > 1 ? "extrapolated" : evidence_of(rows);
+  projection.in_range = true;
+  assemble(projection, phases, device_processor);
+}
+
+// ---- CPU instances ----
+
+MachinePhase phase_on_cpu(const Measurement& row, const Interval& spread, const Known& here,
+                          const CpuMachine& target, Sharing sharing) {
+  const double scale = slice_to_machine(row, here.job_units);
+  const CpuPhase projected = project_on_cpu(row.end_to_end_s.value * scale, spread, row.scaling,
+                                            row.work.dram_bytes * scale, here.local, target);
+  return {row.phase,         row.repeats,       Processor::cpu,    sharing,
+          projected.seconds, projected.seconds, projected.bound_by};
+}
+
+double working_set_bytes(const PathRows& rows) {
+  double bytes = 0;
+  for (const Measurement* row : rows.phases)
+    bytes = std::max(bytes, row->work.working_set_bytes);
+  return bytes;
+}
+
+std::string too_large(double bytes, double memory_gib, const std::string& whose) {
+  return fmt::format("needs {:.1f} GiB of memory, {} has {:.1f}", bytes / bytes_per_gib, whose,
+                     memory_gib);
+}
+
+void add_note(Projection& projection, const std::string& note) {
+  projection.note += (projection.note.empty() ? "" : "; ") + note;
+}
+
+void note_cpu_distance(Projection& projection, const Known& here, const CpuMachine& target) {
+  if (here.environment.clock_ghz <= 0)
+    add_note(projection, "the clock of the measuring machine is unknown and assumed");
+  if (here.local.cores_may_be_threads)
+    add_note(projection, "the measuring machine does not say whether its cores are whole cores");
+  if (!same_model(here.local, target))
+    add_note(projection, fmt::format("work per clock of {} is not calibrated against {}",
+                                     target.model, here.local.model));
+}
+
+void on_cpu_instance(Projection& projection, const Known& here, const Instance& instance,
+                     const Catalog& catalog) {
+  const Cpu* cpu = catalog.cpu(instance.cpu);
+  if (cpu == nullptr) {
+    projection.note = "its CPU is not in the catalog";
+    return;
+  }
+  if (!here.cpu_side.refusal.empty()) {
+    projection.note = here.cpu_side.refusal;
+    return;
+  }
+  const double bytes = working_set_bytes(here.cpu_side);
+  if (instance.memory_gib > 0 && bytes > instance.memory_gib * bytes_per_gib) {
+    projection.note = too_large(bytes, instance.memory_gib, instance.id);
+    return;
+  }
+  const CpuMachine target = instance_machine(instance, cpu);
+  const Interval spread = spread_of(here.cpu_side);
+  std::vector<MachinePhase> phases;
+  for (const Measurement* row : here.cpu_side.phases)
+    phases.push_back(phase_on_cpu(*row, spread, here, target, Sharing::worker));
+  projection.evidence = "projected";
+  // The scaling law has been seen up to a socket, and only for one CPU model at a time.
+  projection.in_range =
+      same_model(here.local, target) && target.cores <= 64 && here.environment.clock_ghz > 0;
+  note_cpu_distance(projection, here, target);
+  assemble(projection, phases, Processor::cpu);
+}
+
+// ---- GPU instances ----
+
+double device_bytes(const PathRows& rows) {
+  double state = 0;
+  for (const Measurement* row : rows.phases) {
+    if (row->processor != Processor::gpu) continue;
+    const double counted = row->work.count("state_bytes");
+    state = std::max(state, counted > 0 ? counted
+                                        : row->work.parallel_width * known::state_bytes_per_lane);
+  }
+  return working_set_bytes(rows) + state;
+}
+
+/// Phases that stay on the host's CPU: those the GPU side says so of, and any serial phase of the
+/// CPU side that the GPU side has no row for (it cannot be one that the GPU took over).
+std::vector<const Measurement*> phases_left_on_cpu(const Known& here, std::string& missing) {
+  std::vector<const Measurement*> left;
+  for (const Measurement* row : here.gpu_side.phases) {
+    if (row->processor != Processor::cpu) continue;
+    const Measurement* timed = here.cpu_side.phase(row->phase);
+    if (timed == nullptr)
+      missing = row->phase;
+    else
+      left.push_back(timed);
+  }
+  for (const Measurement* row : here.cpu_side.phases)
+    if (row->scaling == Scaling::serial && here.gpu_side.phase(row->phase) == nullptr)
+      left.push_back(row);
+  return left;
+}
+
+/// A parallel phase uses all cores for one unit after the other; serial ones run side by side, one
+/// core for each GPU that has a unit, as long as there are cores.
+MachinePhase phase_on_host(const Measurement& row, const Interval& spread, const Known& here,
+                           const CpuMachine& host, int workers) {
+  const Sharing sharing = row.scaling == Scaling::parallel ? Sharing::machine : Sharing::worker;
+  MachinePhase phase = phase_on_cpu(row, spread, here, host, sharing);
+  if (row.scaling == Scaling::serial && row.repeats == Repeats::per_unit) {
+    const double turns = std::ceil(workers / host.cores);
+    phase.kernel_s = turns * phase.kernel_s;
+    phase.end_to_end_s = turns * phase.end_to_end_s;
+  }
+  return phase;
+}
+
+MachinePhase phase_on_gpu(const Measurement& row, const Known& here, const Gpu& gpu,
+                          const Interval& link) {
+  const Work work = times(row.work, slice_to_machine(row, here.job_units));
+  const GpuPhase projected = project_on_gpu(work, gpu, link);
+  return {row.phase,         row.repeats,        Processor::gpu,
+          Sharing::worker,   projected.kernel_s, projected.end_to_end_s,
+          projected.bound_by};
+}
+
+std::vector<MachinePhase> phases_on_gpu_instance(const Known& here, const Instance& instance,
+                                                 const Gpu& gpu, const Catalog& catalog, int count,
+                                                 const std::vector<const Measurement*>& on_cpu) {
+  const int busy_workers = static_cast<int>(
+      std::min<double>(std::max(1, instance.gpu_count), std::ceil(here.job_units / count)));
+  const Interval link = host_link_gb_per_s(gpu, instance);
+  const CpuMachine host = instance_machine(instance, catalog.cpu(instance.cpu));
+  std::vector<MachinePhase> phases;
+  for (const Measurement* row : here.gpu_side.phases)
+    if (row->processor == Processor::gpu) phases.push_back(phase_on_gpu(*row, here, gpu, link));
+  for (const Measurement* row : on_cpu)
+    phases.push_back(phase_on_host(*row, spread_of(here.cpu_side), here, host, busy_workers));
+  phases.push_back({"cold start",
+                    Repeats::per_job,
+                    Processor::gpu,
+                    Sharing::worker,
+                    {},
+                    known::cold_start_s,
+                    "launch"});
+  return phases;
+}
+
+void note_gpu_doubts(Projection& projection, const Gpu& gpu, const Instance& instance) {
+  add_note(projection, "outside the calibrated range: the published rows that the GPU model is "
+                       "fitted on name no device");
+  if (!instance.host_link_gb_per_s)
+    add_note(projection,
+             "host link not measured on this instance: taken from the best copies seen");
+  if (gpu.memory_evidence != "measured") add_note(projection, "GPU memory bandwidth is assumed");
+  if (gpu.sustained_clock_mhz && *gpu.sustained_clock_mhz < 0.9 * gpu.clock_mhz)
+    add_note(projection,
+             fmt::format("power-capped: the clock is taken between {:.0f} and {:.0f} MHz",
+                         *gpu.sustained_clock_mhz, gpu.clock_mhz));
+}
+
+/// A phase that launches kernels on lanes that need no instructions was not counted; taking it as
+/// free would flatter the GPU.
+std::string uncounted_phase(const PathRows& rows) {
+  for (const Measurement* row : rows.phases)
+    if (row->processor == Processor::gpu && row->work.launches > 0 && row->work.parallel_width > 0
+        && row->work.lane_instructions <= 0)
+      return row->phase;
+  return "";
+}
+
+/// Why this GPU cannot be projected; "" when it can.
+std::string refusal_of(const Known& here, const Gpu* gpu, const std::string& missing_phase) {
+  if (gpu == nullptr) return "its GPU is not in the catalog";
+  if (!here.gpu_side.refusal.empty()) return here.gpu_side.refusal;
+  if (!here.cpu_side.refusal.empty())
+    return "the phases that stay on the CPU have no time: " + here.cpu_side.refusal;
+  if (!missing_phase.empty())
+    return "the CPU side has no time for the phase '" + missing_phase + "'";
+  if (const std::string phase = uncounted_phase(here.gpu_side); !phase.empty())
+    return "the work of the phase '" + phase + "' was not counted";
+  const double bytes = device_bytes(here.gpu_side);
+  if (gpu->memory_gib > 0 && bytes > gpu->memory_gib * bytes_per_gib)
+    return too_large(bytes, gpu->memory_gib, gpu->name);
+  return "";
+}
+
+void on_gpu_instance(Projection& projection, const Known& here, const Instance& instance,
+                     const Catalog& catalog) {
+  const Gpu* gpu = catalog.gpu(instance.gpu);
+  std::string missing_phase;
+  const auto on_cpu = phases_left_on_cpu(here, missing_phase);
+  projection.note = refusal_of(here, gpu, missing_phase);
+  if (!projection.note.empty()) return;
+  projection.workers = std::max(1, instance.gpu_count);
+  projection.evidence = "projected";
+  projection.in_range = false;
+  projection.cold_s = known::cold_start_s.likely;
+  note_gpu_doubts(projection, *gpu, instance);
+  assemble(projection,
+           phases_on_gpu_instance(here, instance, *gpu, catalog, projection.count, on_cpu),
+           Processor::gpu);
+}
+
+// ---- targets ----
+
+/// What a target could do at most; 0 unknown.
+struct Ceilings {
+  double gflops = 0, gb_per_s = 0;
+};
+
+/// "NVIDIA A100-SXM4-80GB" as a driver names it, "A100-SXM4-80GB" or "H200-SXM5" in the catalog.
+const Gpu* gpu_called(const Catalog& catalog, const std::string& driver_name) {
+  const Gpu* by_family = nullptr;
+  for (const Gpu& gpu : catalog.gpus) {
+    if (driver_name.find(gpu.name) != std::string::npos) return &gpu;
+    const std::string family = gpu.name.substr(0, gpu.name.find('-'));
+    if (by_family == nullptr && driver_name.find(" " + family) != std::string::npos)
+      by_family = &gpu;
+  }
+  return by_family;
+}
+
+Ceilings ceilings_of(const Target& target, const Known& here, const Catalog& catalog) {
+  const Instance* instance = catalog.instance(target.instance);
+  const bool on_gpu = target.instance == "local-gpu" || (instance && !instance->gpu.empty());
+  const double devices = target.count * (instance ? std::max(1, instance->gpu_count) : 1);
+  if (on_gpu) {
+    const Gpu* gpu =
+        instance ? catalog.gpu(instance->gpu) : gpu_called(catalog, here.environment.gpu);
+    if (gpu == nullptr) return {};
+    return {devices * gpu->fp32_tflops * 1000, devices * gpu->memory_gb_per_s};
+  }
+  const CpuMachine machine =
+      instance ? instance_machine(*instance, catalog.cpu(instance->cpu)) : here.local;
+  return {target.count * peak_gflops(machine), target.count * machine.read_gb_per_s};
+}
+
+double envelope(const Ceilings& baseline, const Ceilings& candidate) {
+  const double compute = baseline.gflops > 0 ? candidate.gflops / baseline.gflops : 0;
+  const double bandwidth = baseline.gb_per_s > 0 ? candidate.gb_per_s / baseline.gb_per_s : 0;
+  return std::max(compute, bandwidth);
+}
+
+Projection blank_for(const Target& target, const Known& here, const Catalog& catalog) {
+  const Instance* instance = catalog.instance(target.instance);
+  Projection projection;
+  projection.instance = target.instance;
+  projection.count = std::max(1, target.count);
+  projection.job_units = here.job_units;
+  projection.threads = instance ? instance->vcpus : static_cast<int>(here.local.threads);
+  projection.isa =
+      instance ? instance_machine(*instance, catalog.cpu(instance->cpu)).isa : here.environment.isa;
+  const bool on_gpu = target.instance == "local-gpu" || (instance && !instance->gpu.empty());
+  if (on_gpu) {
+    projection.path = instance ? here.counted_on : Path::cuda;
+    projection.device = instance ? instance->gpu : here.environment.gpu;
+  } else {
+    projection.path = Path::openmp;
+    projection.device = instance ? instance->cpu : here.environment.cpu_model;
+  }
+  return projection;
+}
+
+Projection project_target(const Target& target, const Known& here, const Catalog& catalog) {
+  Projection projection = blank_for(target, here, catalog);
+  const Instance* instance = catalog.instance(target.instance);
+  if (target.instance == "local")
+    measured_here(projection, here, here.cpu_side, Processor::cpu);
+  else if (target.instance == "local-gpu" && !here.gpu_was_run)
+    projection.note = "no GPU was used here";
+  else if (target.instance == "local-gpu")
+    measured_here(projection, here, here.gpu_measured, Processor::gpu);
+  else if (instance == nullptr)
+    projection.note = "the instance is not in the catalog";
+  else if (instance->gpu.empty())
+    on_cpu_instance(projection, here, *instance, catalog);
+  else
+    on_gpu_instance(projection, here, *instance, catalog);
+  return projection;
+}
+
+} // namespace
+
+std::vector<Projection> project(const Scenario& scenario,
+                                const std::vector<Measurement>& measurements,
+                                const Catalog& catalog) {
+  const Known here = what_is_known(measurements);
+  std::vector<Projection> projections;
+  if (scenario.targets.empty()) return projections;
+  const Ceilings baseline = ceilings_of(scenario.targets.front(), here, catalog);
+  for (const Target& target : scenario.targets) {
+    projections.push_back(project_target(target, here, catalog));
+    projections.back().envelope_max = envelope(baseline, ceilings_of(target, here, catalog));
+  }
+  return projections;
+}
+
+} // namespace breakeven

@@ -1,0 +1,241 @@
+// The program as a user meets it: exit codes, one-line errors, files that appear or stay away. Runs
+// the built binary on a scenario small enough for sanitizers.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output; ///< stdout and stderr
+};
+
+Outcome shell(const std::string& command) {
+  Outcome outcome;
+  FILE* pipe = popen(("exec 2>&1; " + command).c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::array<char, 4096> buffer;
+  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.output.append(buffer.data(), count);
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+Outcome breakeven(const std::string& arguments) {
+  return shell(quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven") + " " + arguments);
+}
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// A folder of its own for each test, removed afterwards.
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "breakeven-cli-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name, std::ios::binary) << text;
+    return path / name;
+  }
+};
+
+const std::string small_scenario = R"(schema = 1
+name = "small"
+[workload]
+kind = "render"
+scene = "procedural:crash"
+triangles = 50_000
+width = 64
+height = 36
+samples_per_pixel = 2
+max_bounces = 2
+frames = "1-4"
+seed = 3
+[measure]
+time_limit = "1 s"
+[job]
+runs_per_month = 10
+deadline = "1 h"
+[[target]]
+instance = "aws:c6i.8xlarge"
+[[target]]
+instance = "aws:g5.xlarge"
+)";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = small_scenario;
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+int lines_in(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+} // namespace
+
+TEST_CASE("--version and --help succeed and say what the program is") {
+  const Outcome version = breakeven("--version");
+  CHECK(version.exit_code == 0);
+  CHECK(version.output.rfind("breakeven 0.", 0) == 0);
+  const Outcome help = breakeven("run --help");
+  CHECK(help.exit_code == 0);
+  CHECK(help.output.find("Example:") != std::string::npos);
+  CHECK(help.output.find("--set") != std::string::npos);
+}
+
+TEST_CASE("a command line that is wrong exits with 2") {
+  CHECK(breakeven("").exit_code == 2);
+  CHECK(breakeven("fly").exit_code == 2);
+  CHECK(breakeven("run").exit_code == 2);
+  CHECK(breakeven("run --no-such-option x.toml").exit_code == 2);
+}
+
+TEST_CASE("bad input exits with 2, says so on one line and writes nothing") {
+  const struct {
+    const char *from, *to, *message;
+  } cases[] = {
+      {"seed = 3", "sed = 3", "sed"},
+      {"width = 64", "width = \"wide\"", ":7: found"},
+      {"width = 64", "width = -64", ":7: found"},
+      {"frames = \"1-4\"", "frames = \"\"", ":11: found"},
+      {"runs_per_month = 10", "runs_per_month = nan", ":16: found"},
+      {"scene = \"procedural:crash\"\ntriangles = 50_000", "file = \"missing.obj\"", ":5: found"},
+      {"aws:g5.xlarge", "aws:g9.xlarge", ":21: found unknown instance 'aws:g9.xlarge'"},
+      {"schema = 1", "schema = 2", ":1: found"},
+  };
+  for (const auto& bad : cases) {
+    CAPTURE(bad.to);
+    const Folder folder;
+    const fs::path file = folder.write("bad.toml", with(bad.from, bad.to));
+    const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
+    CAPTURE(outcome.output);
+    CHECK(outcome.exit_code == 2);
+    CHECK(lines_in(outcome.output) == 1);
+    CHECK(outcome.output.find(bad.message) != std::string::npos);
+    CHECK(outcome.output.find("expected") != std::string::npos);
+    CHECK_FALSE(fs::exists(folder.path / "out"));
+  }
+}
+
+TEST_CASE("a mesh that cannot be rendered exits with 2 and names it") {
+  const struct {
+    const char *name, *bytes;
+  } meshes[] = {
+      {"empty.obj", ""},
+      {"points.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\n"},
+      {"nan.obj", "v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"},
+  };
+  for (const auto& mesh : meshes) {
+    CAPTURE(mesh.name);
+    const Folder folder;
+    folder.write(mesh.name, mesh.bytes);
+    const fs::path file = folder.write(
+        "bad.toml", with("scene = \"procedural:crash\"\ntriangles = 50_000",
+                         std::string("file = \"") + mesh.name + "\""));
+    const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
+    CAPTURE(outcome.output);
+    CHECK(outcome.exit_code == 2);
+    CHECK(lines_in(outcome.output) == 1);
+    CHECK(outcome.output.find(mesh.name) != std::string::npos);
+  }
+}
+
+TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byte") {
+  const Folder folder;
+  const fs::path file = folder.write("small.toml", small_scenario);
+  const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path));
+  CAPTURE(outcome.output);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path results = folder.path / "small";
+  for (const char* name : {"measurements.csv", "comparison.csv", "memo.md", "memo.html", "machine.txt",
+                           "charts/time.svg", "charts/cost.svg"})
+    CHECK(fs::exists(results / name));
+  CHECK_FALSE(fs::is_empty(results / "frames"));
+  CHECK(outcome.output.find("aws:g5.xlarge") != std::string::npos);
+  CHECK(outcome.output.find('\r') == std::string::npos); // no progress line into a pipe
+
+  const std::string markdown = bytes_of(results / "memo.md"), html = bytes_of(results / "memo.html");
+  const std::string chart = bytes_of(results / "charts/time.svg");
+  fs::remove(results / "memo.md");
+  fs::remove(results / "memo.html");
+  fs::remove_all(results / "charts");
+  REQUIRE(breakeven("memo " + quoted(results)).exit_code == 0);
+  CHECK(bytes_of(results / "memo.md") == markdown);
+  CHECK(bytes_of(results / "memo.html") == html);
+  CHECK(bytes_of(results / "charts/time.svg") == chart);
+
+  SUBCASE("measured rows are used again without measuring") {
+    const Outcome again = breakeven("run " + quoted(file) + " --from "
+                                    + quoted(results / "measurements.csv") + " --out "
+                                    + quoted(folder.path / "again"));
+    CAPTURE(again.output);
+    REQUIRE(again.exit_code == 0);
+    CHECK(bytes_of(folder.path / "again/small/comparison.csv") == bytes_of(results / "comparison.csv"));
+    CHECK(bytes_of(folder.path / "again/small/memo.md") == markdown);
+  }
+  SUBCASE("rows of another workload are refused") {
+    const fs::path other = folder.write("other.toml", with("seed = 3", "seed = 4"));
+    const Outcome refused = breakeven("run " + quoted(other) + " --from "
+                                      + quoted(results / "measurements.csv") + " --out "
+                                      + quoted(folder.path / "again"));
+    CHECK(refused.exit_code == 2);
+  }
+  SUBCASE("show prints the same answer") {
+    const Outcome shown = breakeven("show " + quoted(results));
+    CHECK(shown.exit_code == 0);
+    CHECK(outcome.output.find(shown.output) != std::string::npos);
+  }
+  SUBCASE("a disk that is full leaves earlier results as they were and exits with 1") {
+    const std::string before = bytes_of(results / "comparison.csv");
+    // A limit on file size fails writes as a full disk does.
+    const Outcome full = shell("ulimit -f 1; " + quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven")
+                               + " run " + quoted(file) + " --from "
+                               + quoted(results / "measurements.csv") + " --out "
+                               + quoted(folder.path));
+    CAPTURE(full.output);
+    CHECK(full.exit_code == 1);
+    CHECK(bytes_of(results / "comparison.csv") == before);
+    CHECK(bytes_of(results / "memo.html") == html);
+  }
+}
+
+TEST_CASE("results that cannot be written exit with 1") {
+  const Folder folder;
+  const fs::path file = folder.write("small.toml", small_scenario);
+  folder.write("blocked", "a file where a folder should be");
+  const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "blocked"));
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 1);
+  CHECK(lines_in(outcome.output) == 1);
+}
+
+TEST_CASE("a result folder that is not one exits with 2") {
+  const Folder folder;
+  CHECK(breakeven("memo " + quoted(folder.path)).exit_code == 2);
+  CHECK(breakeven("show " + quoted(folder.path / "nowhere")).exit_code == 2);
+  folder.write("comparison.csv", "study,title\n\"unclosed");
+  CHECK(breakeven("memo " + quoted(folder.path)).exit_code == 2);
+}

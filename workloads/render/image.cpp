@@ -1,0 +1,207 @@
+#include "workloads/render/image.h"
+
+#include "sim/errors.h"
+#include "workloads/render/text_file.h"
+
+#include <fcntl.h>
+#include <png.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace breakeven::render {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "PFM is written as little-endian");
+
+constexpr int table_size = 1 << 16;
+
+float srgb_of(float linear) {
+  return linear <= 0.0031308f ? 12.92f * linear : 1.055f * std::pow(linear, 1 / 2.4f) - 0.055f;
+}
+
+/// sRGB bytes by tone-mapped value; the steps are finer than half a byte everywhere.
+const std::array<std::uint8_t, table_size>& srgb_table() {
+  static const std::array<std::uint8_t, table_size> table = [] {
+    std::array<std::uint8_t, table_size> bytes{};
+    for (int i = 0; i < table_size; ++i) {
+      const float linear = static_cast<float>(i) / (table_size - 1);
+      bytes[static_cast<std::size_t>(i)] =
+          static_cast<std::uint8_t>(std::lround(255 * srgb_of(linear)));
+    }
+    return bytes;
+  }();
+  return table;
+}
+
+std::uint8_t byte_of(float radiance) {
+  const float shown = tone_mapped(radiance);
+  return srgb_table()[static_cast<std::size_t>(std::lround(shown * (table_size - 1)))];
+}
+
+struct PngWriter {
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  ~PngWriter() { png_destroy_write_struct(&png, &info); }
+};
+
+void append(png_structp png, png_bytep bytes, png_size_t count) {
+  static_cast<std::string*>(png_get_io_ptr(png))
+      ->append(reinterpret_cast<const char*>(bytes), count);
+}
+
+[[noreturn]] void fail_png(png_structp, png_const_charp text) {
+  throw Failure(std::string("could not encode a PNG: ") + text);
+}
+
+[[noreturn]] void fail_writing(const std::filesystem::path& file, int error) {
+  throw Failure("could not write '" + file.string() + "': " + std::strerror(error));
+}
+
+/// A file that is taken away again unless it is kept.
+class PartialFile {
+public:
+  explicit PartialFile(std::filesystem::path file)
+      : file_(std::move(file)), partial_(file_.string() + ".partial"),
+        descriptor_(open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0) fail_writing(file_, errno);
+  }
+  ~PartialFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+    if (!kept_) unlink(partial_.c_str());
+  }
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  void write_all(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail_writing(file_, errno);
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  /// Some file systems report a full disk only when the file is closed.
+  void keep() {
+    const int closed = close(descriptor_);
+    descriptor_ = -1;
+    if (closed != 0) fail_writing(file_, errno);
+    if (std::rename(partial_.c_str(), file_.c_str()) != 0) fail_writing(file_, errno);
+    kept_ = true;
+  }
+
+private:
+  std::filesystem::path file_;
+  std::string partial_;
+  int descriptor_;
+  bool kept_ = false;
+};
+
+/// The next word of a PFM's header.
+std::string_view next_word(std::string_view& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::size_t end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
+  const std::string_view word = text.substr(begin, end - begin);
+  text.remove_prefix(end);
+  return word;
+}
+
+template <class Number> Number number_of(std::string_view word) {
+  Number number{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end == word.data() + word.size() ? number : Number{};
+}
+
+} // namespace
+
+float tone_mapped(float radiance) {
+  constexpr float knee = 0.7f;
+  if (!(radiance > 0)) return 0; // NaN too
+  if (radiance <= knee) return radiance;
+  return 1 - (1 - knee) * std::exp(-(radiance - knee) / (1 - knee));
+}
+
+std::string encode_png(int width, int height, const std::vector<Float3>& radiance) {
+  assert(width > 0 && height > 0
+         && radiance.size() == static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+  std::string bytes;
+  PngWriter writer;
+  writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, fail_png, nullptr);
+  if (writer.png != nullptr) writer.info = png_create_info_struct(writer.png);
+  if (writer.info == nullptr) throw Failure("could not encode a PNG: out of memory");
+  png_set_write_fn(writer.png, &bytes, append, nullptr);
+  png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(width),
+               static_cast<png_uint_32>(height), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_sRGB(writer.png, writer.info, PNG_sRGB_INTENT_PERCEPTUAL);
+  // Noise does not compress: level 1 is within a few per cent of level 9, in a tenth of the time.
+  png_set_compression_level(writer.png, 1);
+  png_set_filter(writer.png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+  png_write_info(writer.png, writer.info);
+  std::vector<std::uint8_t> row(3 * static_cast<std::size_t>(width));
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
+    for (std::size_t x = 0; x < static_cast<std::size_t>(width); ++x) {
+      const Float3 pixel = radiance[y * static_cast<std::size_t>(width) + x];
+      row[3 * x] = byte_of(pixel.x);
+      row[3 * x + 1] = byte_of(pixel.y);
+      row[3 * x + 2] = byte_of(pixel.z);
+    }
+    png_write_row(writer.png, row.data());
+  }
+  png_write_end(writer.png, nullptr);
+  return bytes;
+}
+
+std::string encode_pfm(int width, int height, const std::vector<Float3>& radiance) {
+  static_assert(sizeof(Float3) == 12);
+  const std::size_t row_pixels = static_cast<std::size_t>(width);
+  assert(radiance.size() == row_pixels * static_cast<std::size_t>(height));
+  // A negative scale says little-endian. Rows go from the bottom up.
+  std::string bytes =
+      "PF\n" + std::to_string(width) + " " + std::to_string(height) + "\n-1.0\n";
+  bytes.reserve(bytes.size() + radiance.size() * sizeof(Float3));
+  for (std::size_t row = static_cast<std::size_t>(height); row-- > 0;)
+    bytes.append(reinterpret_cast<const char*>(radiance.data() + row * row_pixels),
+                 row_pixels * sizeof(Float3));
+  return bytes;
+}
+
+void write_image(const std::filesystem::path& file, const std::string& bytes) {
+  PartialFile partial(file);
+  partial.write_all(bytes);
+  partial.keep();
+}
+
+Picture read_pfm(const std::filesystem::path& file) {
+  const std::string bytes = read_bytes(file);
+  const auto fail = [&](const std::string& found) {
+    throw BadInput(file.string(), 0, found, "a colour PFM, little-endian");
+  };
+  std::string_view rest = bytes;
+  if (next_word(rest) != "PF") fail("another kind of file");
+  Picture picture;
+  picture.width = number_of<int>(next_word(rest));
+  picture.height = number_of<int>(next_word(rest));
+  if (picture.width <= 0 || picture.height <= 0) fail("a picture without a size");
+  if (!(number_of<float>(next_word(rest)) < 0)) fail("big-endian numbers or no scale");
+  if (!rest.empty()) rest.remove_prefix(1); // the one line end before the numbers
+  const std::size_t row_pixels = static_cast<std::size_t>(picture.width);
+  const std::size_t rows = static_cast<std::size_t>(picture.height);
+  if (rest.size() != row_pixels * rows * sizeof(Float3))
+    fail(std::to_string(rest.size()) + " bytes of pixels");
+  picture.radiance.resize(row_pixels * rows);
+  for (std::size_t row = 0; row < rows; ++row)
+    std::memcpy(static_cast<void*>(picture.radiance.data() + (rows - 1 - row) * row_pixels),
+                rest.data() + row * row_pixels * sizeof(Float3), row_pixels * sizeof(Float3));
+  return picture;
+}
+
+} // namespace breakeven::render
