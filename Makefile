@@ -2,8 +2,10 @@
 # packages that are missing (cmake/packages.txt), with sudo when not root.
 .PHONY: study test peers packages peer-packages build clean
 
-study: build
-	build/release/breakeven run scenarios/crash_render.toml
+study: packages
+	cmake --preset release
+	cmake --build --preset release --target breakeven
+	OMP_WAIT_POLICY=passive build/release/breakeven run scenarios/crash_render.toml
 
 test: build
 	ctest --preset release

@@ -2,6 +2,10 @@
 add_library(our_warnings INTERFACE)
 target_compile_options(our_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-ffp-contract=off>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC bug 105329: false -Wrestrict for string concatenation at -O3.
+  target_compile_options(our_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
 if(BREAKEVEN_NATIVE)
   target_compile_options(our_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()

@@ -12,15 +12,26 @@ struct BadInput : std::runtime_error {
   /// `line` 0 means the whole file (or command line). Messages read
   /// "file:line: found X, expected Y" and stay on one line.
   BadInput(std::string file, long line, std::string found, std::string expected)
-      : std::runtime_error(one_line(file + (line > 0 ? ":" + std::to_string(line) : "") + ": found "
-                                    + found + ", expected " + expected)),
-        file(std::move(file)), line(line), found(std::move(found)), expected(std::move(expected)) {}
+      : std::runtime_error(one_line(place(file, line)
+                                        .append(": found ")
+                                        .append(found)
+                                        .append(", expected ")
+                                        .append(expected))),
+        file(std::move(file)),
+        line(line),
+        found(std::move(found)),
+        expected(std::move(expected)) {}
 
   std::string file;
   long line;
   std::string found, expected;
 
 private:
+  static std::string place(const std::string& file, long line) {
+    std::string text = file;
+    if (line > 0) text.append(":").append(std::to_string(line));
+    return text;
+  }
   static std::string one_line(std::string text) {
     for (char& c : text)
       if (static_cast<unsigned char>(c) < ' ') c = ' ';

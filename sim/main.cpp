@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <csignal>
 #include <cstdio>
 #include <new>
 
@@ -71,7 +72,7 @@ void check_targets(const Scenario& scenario, const Catalog& catalog) {
 std::vector<Measurement> measure_or_read(const Options& options, const Scenario& scenario,
                                          const fs::path& folder) {
   if (scenario.measure.threads > 0) omp_set_num_threads(scenario.measure.threads);
-  if (!options.from.empty()) return measurements_for(scenario, read_measurements(options.from));
+  if (!options.from.empty()) return measurements_for(scenario, read_measurements(options.from), options.from);
   ProgressLine line;
   line.show("loading the scene", -1);
   const Workload workload = make_workload(scenario);
@@ -194,6 +195,8 @@ int report_error(const char* message, int code) {
 
 int main(int argc, char** argv) {
   using namespace breakeven;
+  // A file that grows past a limit is then an error with a text, not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run_command_line(argc, argv);
   } catch (const BadInput& error) {

@@ -16,18 +16,18 @@ struct Gpu {
   std::string name; ///< "A100-SXM4-80GB"
   double compute_capability = 0;
   int multiprocessors = 0;
-  double clock_mhz = 0;                        ///< boost
-  std::optional<double> sustained_clock_mhz;   ///< under a power cap, where measured rates show one
+  double clock_mhz = 0;                      ///< boost
+  std::optional<double> sustained_clock_mhz; ///< under a power cap, where measured rates show one
   double fp32_tflops = 0;
   double memory_gib = 0;
-  double memory_gb_per_s = 0;                  ///< measured where `memory_evidence` says so
-  std::string memory_evidence;                 ///< "measured" or "assumed"
+  double memory_gb_per_s = 0;  ///< measured where `memory_evidence` says so
+  std::string memory_evidence; ///< "measured" or "assumed"
   double l2_mb = 0;
   std::optional<double> l2_gb_per_s;
   std::optional<double> dram_latency_ns, l2_latency_ns;
-  std::optional<double> launch_us;             ///< back-to-back kernel launch
+  std::optional<double> launch_us; ///< back-to-back kernel launch
   int max_threads_per_multiprocessor = 0;
-  double host_link_gb_per_s = 0;               ///< best pinned copy seen, when the instance's is unknown
+  double host_link_gb_per_s = 0; ///< best pinned copy seen, when the instance's is unknown
   std::string source, as_of;
 };
 
@@ -50,9 +50,9 @@ struct Instance {
   std::string provider, type;
   int vcpus = 0;
   int physical_cores = 0;
-  std::string cpu;  ///< a Cpu's name
+  std::string cpu; ///< a Cpu's name
   double memory_gib = 0;
-  std::string gpu;  ///< a Gpu's name; empty for a CPU instance
+  std::string gpu; ///< a Gpu's name; empty for a CPU instance
   int gpu_count = 0;
   std::optional<double> host_link_gb_per_s; ///< measured one-way copy per GPU on this instance
   double network_gbit_per_s = 0;
@@ -85,12 +85,12 @@ struct Catalog {
   std::vector<Offer> offers;
   std::vector<ExchangeRate> exchange_rates;
 
-  const Gpu* gpu(const std::string& name) const;           ///< nullptr where unknown
+  const Gpu* gpu(const std::string& name) const; ///< nullptr where unknown
   const Cpu* cpu(const std::string& name) const;
   const Instance* instance(const std::string& id) const;
   /// The cheapest offer (in USD) for this instance and option; nullptr where none is known.
   const Offer* offer(const std::string& instance, const std::string& option) const;
-  double usd_per(const std::string& currency) const;       ///< throws Failure where unknown
+  double usd_per(const std::string& currency) const; ///< throws Failure where unknown
 };
 
 /// Reads the five files of `folder` and checks that they refer to each other.

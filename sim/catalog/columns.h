@@ -1,5 +1,5 @@
-// One column table for each catalog file: name, meaning and reader in one line. The tables drive the
-// reader and the check that scenarios/catalog/README.md documents every column.
+// One column table for each catalog file: name, meaning and reader in one line. The tables drive
+// the reader and the check that scenarios/catalog/README.md documents every column.
 #pragma once
 
 #include "sim/catalog/catalog.h"

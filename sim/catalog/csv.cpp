@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -13,19 +15,21 @@ namespace breakeven {
 
 namespace {
 
-constexpr std::size_t largest_file = std::size_t{64} << 20;
+constexpr std::uintmax_t largest_file = std::uintmax_t{64} << 20;
 
 std::string bytes_of(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error))
     throw BadInput(file.string(), 0,
-                   std::filesystem::exists(file, error) ? "something that is not a file" : "no such file",
+                   std::filesystem::exists(file, error) ? "something that is not a file"
+                                                        : "no such file",
                    "a CSV file");
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (!error && size > largest_file)
+    throw BadInput(file.string(), 0, std::to_string(size) + " bytes", "at most 64 MiB");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw BadInput(file.string(), 0, "a file that cannot be read", "a CSV file");
   std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-  if (bytes.size() > largest_file)
-    throw BadInput(file.string(), 0, std::to_string(bytes.size()) + " bytes", "at most 64 MiB");
   if (bytes.rfind("\xEF\xBB\xBF", 0) == 0) bytes.erase(0, 3);
   return bytes;
 }
@@ -73,11 +77,11 @@ public:
     std::vector<Record> all;
     while (at_ < bytes_.size()) {
       Record record{line_, {}};
+      const bool blank = at_end_of_line();
       do
         record.cells.push_back(cell());
       while (take(','));
       end_of_record();
-      const bool blank = record.cells.size() == 1 && record.cells[0].empty();
       if (!blank) all.push_back(std::move(record));
     }
     return all;
@@ -88,6 +92,12 @@ private:
     if (at_ >= bytes_.size() || bytes_[at_] != wanted) return false;
     ++at_;
     return true;
+  }
+
+  /// LF, CRLF or the end of the file; a CR before anything else belongs to its cell.
+  bool at_end_of_line() const {
+    const std::size_t end = at_ < bytes_.size() && bytes_[at_] == '\r' ? at_ + 1 : at_;
+    return end >= bytes_.size() || bytes_[end] == '\n';
   }
 
   void end_of_record() {
@@ -101,9 +111,9 @@ private:
 
   std::string plain() {
     const std::size_t start = at_;
-    while (at_ < bytes_.size() && bytes_[at_] != ',' && bytes_[at_] != '\n'
-           && !(bytes_[at_] == '\r' && at_ + 1 < bytes_.size() && bytes_[at_ + 1] == '\n')) {
-      if (bytes_[at_] == '"') throw BadInput(file_, line_, "a quote inside a cell", "a quoted cell");
+    while (!at_end_of_line() && bytes_[at_] != ',') {
+      if (bytes_[at_] == '"')
+        throw BadInput(file_, line_, "a quote inside a cell", "a quoted cell");
       ++at_;
     }
     return bytes_.substr(start, at_ - start);
@@ -142,15 +152,37 @@ void check_header(const std::string& file, const std::vector<std::string>& heade
                   const std::vector<std::string>& required) {
   std::set<std::string> seen;
   for (const std::string& column : header)
-    if (!seen.insert(column).second)
+    if (column.empty())
+      throw BadInput(file, 1, "a column without a name", "a name for each column");
+    else if (!seen.insert(column).second)
       throw BadInput(file, 1, "column '" + column + "' twice", "each column once");
   for (const std::string& column : required)
     if (!seen.count(column))
       throw BadInput(file, 1, "no column '" + column + "'", "a header with that column");
 }
 
+/// At most 60 bytes of a cell, cut where a UTF-8 character ends.
 std::string shown(const std::string& cell) {
-  return cell.empty() ? "an empty cell" : "'" + cell.substr(0, 60) + "'";
+  if (cell.empty()) return "an empty cell";
+  std::size_t end = std::min<std::size_t>(cell.size(), 60);
+  while (end < cell.size() && (static_cast<unsigned char>(cell[end]) & 0xC0) == 0x80)
+    --end;
+  return "'" + cell.substr(0, end) + (end < cell.size() ? "...'" : "'");
+}
+
+/// YYYY, YYYY-MM or YYYY-MM-DD of a day that exists, in this century.
+bool is_date(const std::string& cell) {
+  const std::string pattern = "20dd-dd-dd";
+  if (cell.size() != 4 && cell.size() != 7 && cell.size() != 10) return false;
+  for (std::size_t i = 0; i < cell.size(); ++i)
+    if (pattern[i] == 'd' ? cell[i] < '0' || cell[i] > '9' : cell[i] != pattern[i]) return false;
+  const auto two_digits = [&](std::size_t at) {
+    return static_cast<unsigned>((cell[at] - '0') * 10 + cell[at + 1] - '0');
+  };
+  const std::chrono::year year(2000 + static_cast<int>(two_digits(2)));
+  const std::chrono::month month(cell.size() >= 7 ? two_digits(5) : 1);
+  const std::chrono::day day(cell.size() == 10 ? two_digits(8) : 1);
+  return (year / month / day).ok();
 }
 
 std::string range_text(double low, double high) {
@@ -161,7 +193,10 @@ std::string range_text(double low, double high) {
 
 CsvRow::CsvRow(const std::string* file, long line, const std::vector<std::string>* header,
                std::vector<std::string> cells)
-    : file_(file), line_(line), header_(header), cells_(std::move(cells)) {}
+    : file_(file),
+      line_(line),
+      header_(header),
+      cells_(std::move(cells)) {}
 
 const std::string& CsvRow::text(const std::string& column) const {
   const auto found = std::find(header_->begin(), header_->end(), column);
@@ -175,8 +210,9 @@ void CsvRow::fail(const std::string& column, const std::string& expected) const 
 }
 
 std::string CsvRow::required_text(const std::string& column) const {
-  if (text(column).empty()) fail(column, "some text");
-  return text(column);
+  const std::string& cell = text(column);
+  if (cell.find_first_not_of(" \t\r\n") == std::string::npos) fail(column, "some text");
+  return cell;
 }
 
 std::optional<double> CsvRow::optional_number(const std::string& column, double low,
@@ -198,22 +234,14 @@ double CsvRow::number(const std::string& column, double low, double high) const 
 }
 
 long CsvRow::integer(const std::string& column, long low, long high) const {
-  const double value =
-      number(column, static_cast<double>(low), static_cast<double>(high));
+  const double value = number(column, static_cast<double>(low), static_cast<double>(high));
   if (value != std::floor(value)) fail(column, "a whole number");
   return static_cast<long>(value);
 }
 
 std::string CsvRow::date(const std::string& column) const {
   const std::string& cell = text(column);
-  const std::string pattern = "dddd-dd-dd";
-  bool good = cell.size() == 4 || cell.size() == 7 || cell.size() == 10;
-  for (std::size_t i = 0; good && i < cell.size(); ++i)
-    good = pattern[i] == 'd' ? cell[i] >= '0' && cell[i] <= '9' : cell[i] == '-';
-  const auto two_digits = [&](std::size_t at) { return (cell[at] - '0') * 10 + cell[at + 1] - '0'; };
-  if (good && cell.size() >= 7) good = two_digits(5) >= 1 && two_digits(5) <= 12;
-  if (good && cell.size() == 10) good = two_digits(8) >= 1 && two_digits(8) <= 31;
-  if (!good) fail(column, "a date: YYYY, YYYY-MM or YYYY-MM-DD");
+  if (!is_date(cell)) fail(column, "a date: YYYY, YYYY-MM or YYYY-MM-DD");
   return cell;
 }
 
@@ -253,6 +281,8 @@ std::string csv_cell(const std::string& text) {
 }
 
 std::string csv_line(const std::vector<std::string>& cells) {
+  // A line with nothing on it is no record to the reader.
+  if (cells.size() == 1 && cells[0].empty()) return "\"\"\n";
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i)
     line += (i ? "," : "") + cells[i];

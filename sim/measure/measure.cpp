@@ -17,7 +17,7 @@ constexpr double wanted_relative_half_width = 0.05;
 constexpr std::size_t fewest_samples = 8;
 // One sample should be long against timer and scheduler noise, yet leave room for enough of them.
 constexpr double shortest_sample_s = 0.5;
-constexpr double samples_in_time_limit = 16;
+constexpr double samples_in_time_limit = 9;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -100,6 +100,7 @@ Measurement row_for(const Scenario& scenario, const Workload& workload, Path pat
   row.study = scenario.name;
   row.title = scenario.title;
   row.scenario_sha256 = scenario.sha256;
+  row.workload_sha256 = scenario.workload_sha256;
   row.workload = workload.kind;
   row.unit = workload.unit;
   row.job_units = workload.job_units;
@@ -203,6 +204,20 @@ std::vector<Measurement> measure(const Scenario& scenario, const Workload& workl
     }
     const std::vector<Measurement> path_rows = rows_of(blank, taken, timed);
     rows.insert(rows.end(), path_rows.begin(), path_rows.end());
+  }
+  return rows;
+}
+
+std::vector<Measurement> measurements_for(const Scenario& scenario, std::vector<Measurement> rows,
+                                          const std::string& file) {
+  for (Measurement& row : rows) {
+    if (row.workload_sha256 != scenario.workload_sha256)
+      throw BadInput(file, 0, "rows of another workload (" + row.workload_sha256.substr(0, 12) + ")",
+                     "the workload of " + scenario.file + " ("
+                         + scenario.workload_sha256.substr(0, 12) + ")");
+    row.study = scenario.name;
+    row.title = scenario.title;
+    row.scenario_sha256 = scenario.sha256;
   }
   return rows;
 }

@@ -37,7 +37,7 @@ struct Median {
 Median median_of(std::vector<double> samples);
 
 struct Measurement {
-  std::string study, title, scenario_sha256;
+  std::string study, title, scenario_sha256, workload_sha256;
   std::string workload, unit;      ///< "render", "frame"
   std::int64_t job_units = 0;
   Path path = Path::openmp;
@@ -70,6 +70,11 @@ using Progress = std::function<void(const std::string& what, double share)>;
 /// fails verification gets no times: its rows carry verified = false and nothing else.
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
                                  const std::filesystem::path& frames, const Progress& progress);
+
+/// Rows of an earlier run, for this scenario: relabelled with its name and hash. BadInput where they
+/// were measured on another workload.
+std::vector<Measurement> measurements_for(const Scenario& scenario, std::vector<Measurement> rows,
+                                          const std::string& file);
 
 /// Reads this machine. `threads` is what the bandwidth probe uses. Takes about a second.
 Environment read_environment(int threads);

@@ -242,6 +242,8 @@ Scenario read_scenario(const std::string& file, const std::vector<std::string>& 
   scenario.targets = read_targets(top);
   scenario.claims = read_claims(top);
   scenario.sha256 = hash_of(document->root, *scenario.workload, workloads);
+  scenario.workload_sha256 =
+      hash_of(*document->root["workload"].as_table(), *scenario.workload, workloads);
   return scenario;
 }
 

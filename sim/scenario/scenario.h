@@ -47,6 +47,8 @@ struct Scenario {
   /// Over the effective keys (after --set, sorted) and the bytes of every input file, so that two
   /// results with one hash answer one question.
   std::string sha256;
+  /// Over [workload] and its input files alone: measurements of one hash may be used again.
+  std::string workload_sha256;
   std::string workload_kind;
   std::optional<Section> workload; ///< always present after read_scenario
   MeasureSettings measure;

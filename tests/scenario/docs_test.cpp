@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -79,4 +80,26 @@ TEST_CASE("no cell of the key tables breaks a Markdown table") {
         CHECK_FALSE(cell.empty());
         CHECK(cell.find_first_of("|\n") == std::string::npos);
       }
+}
+
+TEST_CASE("the example of scenarios/README.md is valid, and its error is what a user would see") {
+  std::ifstream in(BREAKEVEN_SOURCE_DIR "/scenarios/README.md");
+  const std::string readme((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const std::size_t begin = readme.find("```toml\n") + 8;
+  const std::string example = readme.substr(begin, readme.find("```", begin) - begin);
+  const std::vector<WorkloadKeys> render = {
+      {"render", {{"scene", "text", "any"}, {"frames", "ranges", "any"}}}};
+  const TestFolder folder;
+  CHECK(read_scenario(folder.write("small_render.toml", example), {}, render).targets.size() == 2);
+
+  std::string message;
+  try {
+    read_scenario(folder.write("small_render.toml", replaced(example, "\"2 h\"", "\"2 hours\"")),
+                  {}, render);
+  } catch (const BadInput& error) {
+    message = error.what();
+  }
+  REQUIRE(message.find("small_render.toml") != std::string::npos);
+  CHECK(readme.find("scenarios/" + message.substr(message.find("small_render.toml")) + "\n")
+        != std::string::npos);
 }

@@ -103,7 +103,21 @@ inline void set_ray(RTCRay& to, const Ray& ray) {
   to.flags = 0;
 }
 
-template <class Packet> void set_lane(Packet& to, int lane, const Ray& ray) {
+inline void clear_hit(RTCHit& hit) {
+  hit.geomID = RTC_INVALID_GEOMETRY_ID;
+  hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
+}
+
+/// Embree sets the end of a ray that meets something to -infinity.
+inline bool is_occluded(const RTCRay& ray) { return ray.tfar < 0; }
+
+template <class Packet>
+constexpr int packet_width = 8;
+template <>
+inline constexpr int packet_width<RTCRayHit16> = 16;
+
+template <class Packet>
+void set_lane(Packet& to, int lane, const Ray& ray) {
   to.ray.org_x[lane] = ray.origin.x;
   to.ray.org_y[lane] = ray.origin.y;
   to.ray.org_z[lane] = ray.origin.z;

@@ -17,7 +17,8 @@ bool count_bytes(void* total, ssize_t bytes, bool) {
 
 EmbreeScene::EmbreeScene(std::shared_ptr<const RenderScene> scene, Acceleration acceleration,
                          int threads)
-    : source_(std::move(scene)), positions_(source_->mesh.positions) {
+    : source_(std::move(scene)),
+      positions_(source_->mesh.positions) {
   positions_.push_back({0, 0, 0});
   const std::string config = "threads=" + std::to_string(threads);
   device_ = rtcNewDevice(config.c_str());
@@ -75,6 +76,15 @@ void EmbreeScene::build() {
   }
   rtcCommitScene(scene_);
   check("build the acceleration structure");
+}
+
+SceneView EmbreeScene::view() const {
+  return {positions_.data(),
+          source_->mesh.triangles.data(),
+          source_->mesh.materials.data(),
+          source_->materials.data(),
+          source_->camera,
+          source_->light};
 }
 
 void EmbreeScene::check(const char* doing) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "workloads/render/embree.h"
+#include "workloads/render/shading.h"
 
 #include <array>
 #include <atomic>
@@ -23,20 +24,14 @@ public:
   void build();
 
   RTCScene handle() const { return scene_; }
-  const std::vector<Float3>& positions() const { return positions_; }
+  SceneView view() const;                                             ///< for shading
   double bytes() const { return static_cast<double>(bytes_.load()); } ///< what Embree allocated
   bool has_packets_of_16() const { return packets_of_16_; }
 
-  Hit hit_of(const RTCRayHit& found) const {
-    if (found.hit.geomID == RTC_INVALID_GEOMETRY_ID) return {no_triangle, found.ray.tfar, 0, 0};
-    return {first_triangle_[found.hit.geomID] + found.hit.primID, found.ray.tfar, found.hit.u,
-            found.hit.v};
-  }
-  template <class Packet> Hit hit_of(const Packet& found, int lane) const {
-    if (found.hit.geomID[lane] == RTC_INVALID_GEOMETRY_ID)
-      return {no_triangle, found.ray.tfar[lane], 0, 0};
-    return {first_triangle_[found.hit.geomID[lane]] + found.hit.primID[lane], found.ray.tfar[lane],
-            found.hit.u[lane], found.hit.v[lane]};
+  /// The scene's triangle for Embree's two numbers; `no_triangle` for a miss.
+  std::uint32_t triangle_of(unsigned geometry, unsigned primitive) const {
+    return geometry == RTC_INVALID_GEOMETRY_ID ? no_triangle
+                                               : first_triangle_[geometry] + primitive;
   }
 
 private:

@@ -17,66 +17,16 @@ namespace breakeven::render {
 
 namespace {
 
-constexpr std::size_t pixels_per_work_unit = 256;
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-struct Packet8 {
-  using Rays = RTCRayHit8;
-  static constexpr int width = 8;
-};
-struct Packet16 {
-  using Rays = RTCRayHit16;
-  static constexpr int width = 16;
-};
-
-SampleKey key_of(const FrameRequest& request, std::uint32_t pixel, int sample) {
-  return {request.seed, static_cast<std::uint32_t>(request.frame), pixel,
-          static_cast<std::uint32_t>(request.first_sample + sample)};
-}
-
-/// Sums of one pixel over its samples, in sample order.
-struct PixelSum {
-  Float3 radiance{0, 0, 0};
-  float luminance_square = 0;
-};
-
-/// One packet's worth of pixels, all their samples.
-template <class Packet>
-void render_pixels(const EmbreeScene& scene, const SceneView& view, const FrameRequest& request,
-                   const std::uint32_t* pixels, int count, PixelSum* sums, RayCounts& counts) {
-  EmbreeQuery primary(scene.handle(), Coherence::coherent);
-  SingleRayTracer tracer(scene);
-  alignas(64) typename Packet::Rays packet;
-  alignas(64) int valid[Packet::width];
-  Ray rays[Packet::width];
-  for (int lane = 0; lane < Packet::width; ++lane)
-    valid[lane] = lane < count ? -1 : 0;
-  for (int sample = 0; sample < request.samples; ++sample) {
-    for (int lane = 0; lane < count; ++lane) {
-      rays[lane] = camera_ray(view.camera, request.width, request.height,
-                              key_of(request, pixels[lane], sample));
-      set_lane(packet, lane, rays[lane]);
-    }
-    primary.intersect(valid, packet);
-    counts.primary += count;
-    for (int lane = 0; lane < count; ++lane) {
-      const Float3 radiance =
-          path_radiance(view, rays[lane], scene.hit_of(packet, lane),
-                        key_of(request, pixels[lane], sample), request.max_bounces, tracer, counts);
-      sums[lane].radiance += radiance;
-      const float light = luminance(radiance);
-      sums[lane].luminance_square += light * light;
-    }
-  }
 }
 
 class EmbreeEngine {
 public:
   EmbreeEngine(std::shared_ptr<const RenderScene> source, Acceleration acceleration, int threads)
-      : source_(source), scene_(source, acceleration, threads), threads_(threads) {}
+      : source_(source),
+        scene_(source, acceleration, threads),
+        threads_(threads) {}
 
   FrameResult render(const FrameRequest& request) {
     FrameResult result;
@@ -100,27 +50,46 @@ public:
 #pragma omp parallel num_threads(threads_)
     {
       const FlushDenormals flush;
-      SingleRayTracer tracer(scene_);
+      EmbreeQuery query(scene_.handle(), Coherence::incoherent);
 #pragma omp for schedule(static)
       for (std::size_t i = 0; i < rays.size(); ++i)
-        hits[i] = kind == RayKind::closest
-                      ? tracer.closest(rays[i])
-                      : Hit{tracer.occluded(rays[i]) ? 0 : no_triangle, 0, 0, 0};
+        hits[i] = kind == RayKind::closest ? closest_hit(query, rays[i]) : any_hit(query, rays[i]);
     }
     return hits;
   }
 
   std::vector<Ray> camera_rays(const FrameRequest& request) const {
-    const std::vector<std::uint32_t> pixels = wanted_pixels(request);
+    const PathSettings settings = settings_of(request);
     std::vector<Ray> rays;
-    for (const std::uint32_t pixel : pixels)
-      for (int sample = 0; sample < request.samples; ++sample)
-        rays.push_back(camera_ray(source_->camera, request.width, request.height,
-                                  key_of(request, pixel, sample)));
+    PathBatch batch;
+    for (const std::uint32_t pixel : wanted_pixels(request))
+      for (int first = 0; first < request.samples; first += paths_in_batch) {
+        batch.clear();
+        batch.add(pixel, request.width, request.first_sample + first,
+                  std::min(paths_in_batch, request.samples - first));
+        batch.make_camera_rays(source_->camera, settings);
+        for (int i = 0; i < batch.size(); ++i)
+          rays.push_back(batch.camera_ray(i));
+      }
     return rays;
   }
 
 private:
+  Hit closest_hit(EmbreeQuery& query, const Ray& ray) const {
+    RTCRayHit found;
+    set_ray(found.ray, ray);
+    clear_hit(found.hit);
+    query.intersect(found);
+    return {scene_.triangle_of(found.hit.geomID, found.hit.primID), found.ray.tfar, found.hit.u,
+            found.hit.v};
+  }
+  static Hit any_hit(EmbreeQuery& query, const Ray& ray) {
+    RTCRay shadow;
+    set_ray(shadow, ray);
+    query.occluded(shadow);
+    return {is_occluded(shadow) ? 0 : no_triangle, 0, 0, 0};
+  }
+
   static std::vector<std::uint32_t> wanted_pixels(const FrameRequest& request) {
     if (!request.pixels.empty()) return request.pixels;
     std::vector<std::uint32_t> all(static_cast<std::size_t>(request.width) * request.height);
@@ -154,9 +123,7 @@ private:
     const std::vector<std::uint32_t> pixels =
         whole_image ? tiled_pixels(request.width, request.height) : request.pixels;
     std::vector<PixelSum> sums(pixels.size());
-    const SceneView view{scene_.positions().data(),       source_->mesh.triangles.data(),
-                         source_->mesh.materials.data(), source_->materials.data(),
-                         source_->camera,                source_->light};
+    const SceneView view = scene_.view();
     double primary = 0, bounce = 0, shadow = 0, hit = 0;
 #pragma omp parallel num_threads(threads_) reduction(+ : primary, bounce, shadow, hit)
     {
@@ -165,10 +132,10 @@ private:
 #pragma omp for schedule(dynamic)
       for (std::size_t first = 0; first < pixels.size(); first += pixels_per_work_unit) {
         const std::size_t last = std::min(first + pixels_per_work_unit, pixels.size());
-        if (scene_.has_packets_of_16())
-          render_unit<Packet16>(view, request, pixels, first, last, sums, counts);
-        else
-          render_unit<Packet8>(view, request, pixels, first, last, sums, counts);
+        const std::span unit(pixels.data() + first, last - first);
+        with_tracer(scene_, [&](auto tracer) {
+          render_pixels(view, request, unit, tracer, sums.data() + first, counts);
+        });
       }
       primary += counts.primary;
       bounce += counts.bounce;
@@ -177,16 +144,6 @@ private:
     }
     gather(request, pixels, sums, whole_image, result);
     return {primary, bounce, shadow, hit};
-  }
-
-  template <class Packet>
-  void render_unit(const SceneView& view, const FrameRequest& request,
-                   const std::vector<std::uint32_t>& pixels, std::size_t first, std::size_t last,
-                   std::vector<PixelSum>& sums, RayCounts& counts) const {
-    for (std::size_t i = first; i < last; i += Packet::width)
-      render_pixels<Packet>(scene_, view, request, pixels.data() + i,
-                            static_cast<int>(std::min<std::size_t>(Packet::width, last - i)),
-                            sums.data() + i, counts);
   }
 
   static void gather(const FrameRequest& request, const std::vector<std::uint32_t>& pixels,

@@ -35,7 +35,9 @@ struct Material {
 /// and y beside the pole is pushed back by C g(y) (1 - q / zone)^2 for q < zone, where
 /// g(y) = exp(-(y / width)^2), and buckles upwards by ripple times that push times
 /// sin(2 pi q / ripple_length). With depth <= zone / 2 the map folds nothing over (its derivative
-/// along q stays positive). Not a finite-element solution: it drives geometry, not safety claims.
+/// along q stays positive), and with width^2 >= 2 depth (radius of the pole) nothing gets into the
+/// pole that its near side has not pushed back. Not a finite-element solution: it drives geometry,
+/// not safety claims.
 struct Crush {
   float front_x = 0;       ///< rest x of the vehicle's foremost point
   float pole_x = 0;        ///< x of the pole's near side
@@ -70,6 +72,7 @@ struct RenderScene {
   Camera camera;
   Light light;
   double seconds_per_frame = 0.004;    ///< simulated time between frames
+  std::size_t degenerate_triangles = 0; ///< of the input files, without area and so left out
 };
 
 /// Simulated time of a frame, as every path computes it.

@@ -43,7 +43,8 @@ struct Settings {
   double gap_m = 0.6;         ///< free way to the pole at frame 0
   double pole_radius_m = 0.127, pole_height_m = 6;
   double pole_offset_m = 0;   ///< of the pole from the vehicle's middle, to the driver's left
-  Float3 camera_position{-3.5f, -6.5f, 2.2f}, camera_target{-1.0f, 0, 0.7f}; ///< metres, from the pole's foot
+  /// Metres, from the pole's foot.
+  Float3 camera_position{3.8f, -5.0f, 1.75f}, camera_target{-2.1f, 0.3f, 0.75f};
   double field_of_view_deg = 50;  ///< horizontal
   double sun_azimuth_deg = 215; ///< from +x, counter-clockwise
   double sun_elevation_deg = 42;
@@ -59,8 +60,9 @@ const std::vector<Key>& render_material_keys(); ///< of [[workload.material]]
 
 Settings read_settings(const Section& section);
 
-/// Loads or builds the scene. Throws BadInput for files that cannot be used (no triangles, NaN
-/// vertices, indices out of range) and Failure when there is not enough memory for it.
+/// Loads or builds the scene; a vehicle without surroundings stands in the procedural street. Throws
+/// BadInput for files that cannot be used (no triangles, NaN vertices, indices out of range, a size
+/// that no vehicle has) and Failure when there is not enough memory for it.
 RenderScene make_scene(const Settings& settings);
 
 } // namespace breakeven::render

@@ -17,6 +17,10 @@ namespace {
 
 constexpr const char* blanks = " \t";
 
+struct CloseFile {
+  void operator()(std::FILE* stream) const { std::fclose(stream); }
+};
+
 void check_is_file(const std::filesystem::path& file) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
@@ -45,8 +49,7 @@ std::string with_c_exponent(std::string_view text) {
 
 std::string read_bytes(const std::filesystem::path& file) {
   check_is_file(file);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
-                                                               std::fclose);
+  const std::unique_ptr<std::FILE, CloseFile> stream(std::fopen(file.c_str(), "rb"));
   if (!stream)
     throw BadInput(file.string(), 0, "a file that cannot be opened: " + std::string(std::strerror(errno)),
                    "a readable file");

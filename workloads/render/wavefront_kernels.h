@@ -75,7 +75,7 @@ struct GeneratePath {
     const std::uint32_t sample =
         static_cast<std::uint32_t>(number / pixel_count) + static_cast<std::uint32_t>(first_sample);
     paths.of[i] = {pixel, sample};
-    paths.rays[i] = camera_ray(camera, width, height, {seed, frame, pixel, sample});
+    paths.rays[i] = camera_ray(camera, width, height, SampleKey{seed, frame, pixel, sample});
     paths.throughput[i] = {1, 1, 1};
     paths.radiance[i] = {0, 0, 0};
     queue[i] = i;
@@ -163,8 +163,8 @@ struct ShadePath {
       return;
     }
     const PathOf of = paths.of[path];
-    const Step step = path_step(scene, ray, hit, throughput, {seed, frame, of.pixel, of.sample},
-                                bounce, max_bounces);
+    const Step step = path_step(scene, ray, hit, throughput,
+                                SampleKey{seed, frame, of.pixel, of.sample}, bounce, max_bounces);
     const bool connects = step.shadow.t_max > 0;
     if (connects) {
       paths.shadow_rays[path] = step.shadow;

@@ -1,0 +1,72 @@
+#include "sim/errors.h"
+#include "sim/report/columns.h"
+#include "sim/report/report.h"
+
+#include <algorithm>
+
+namespace breakeven {
+
+namespace {
+
+template <class Row>
+std::string csv_of(const std::vector<Row>& rows, const std::vector<Column<Row>>& table) {
+  std::vector<std::string> cells;
+  for (const auto& column : table)
+    cells.push_back(csv_cell(column.name));
+  std::string csv = csv_line(cells);
+  for (const Row& row : rows) {
+    cells.clear();
+    for (const auto& column : table)
+      cells.push_back(column.write(row));
+    csv += csv_line(cells);
+  }
+  return csv;
+}
+
+template <class Row>
+std::vector<Row> rows_of(const std::filesystem::path& file, const std::vector<Column<Row>>& table) {
+  std::vector<std::string> names;
+  for (const auto& column : table)
+    names.push_back(column.name);
+  const auto csv = read_csv(file, names);
+  for (const std::string& column : csv->header)
+    if (std::find(names.begin(), names.end(), column) == names.end())
+      throw BadInput(csv->file, 1, "unknown column '" + column + "'",
+                     "the columns that results/README.md lists");
+  if (csv->rows.empty()) throw BadInput(csv->file, 1, "no rows", "at least one row");
+  std::vector<Row> rows;
+  for (const CsvRow& line : csv->rows) {
+    Row row;
+    for (const auto& column : table)
+      column.read(row, line, column.name);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+template <class Row>
+std::vector<ColumnDoc> docs_of(const std::vector<Column<Row>>& table) {
+  std::vector<ColumnDoc> docs;
+  for (const auto& column : table)
+    docs.push_back({column.name, column.meaning});
+  return docs;
+}
+
+} // namespace
+
+std::string measurements_csv(const std::vector<Measurement>& rows) {
+  return csv_of(rows, measurement_table());
+}
+std::string comparison_csv(const std::vector<Comparison>& rows) {
+  return csv_of(rows, comparison_table());
+}
+std::vector<Measurement> read_measurements(const std::filesystem::path& file) {
+  return rows_of(file, measurement_table());
+}
+std::vector<Comparison> read_comparison(const std::filesystem::path& file) {
+  return rows_of(file, comparison_table());
+}
+std::vector<ColumnDoc> measurement_columns() { return docs_of(measurement_table()); }
+std::vector<ColumnDoc> comparison_columns() { return docs_of(comparison_table()); }
+
+} // namespace breakeven
