@@ -197,7 +197,7 @@ std::string time_chart(const std::vector<Comparison>& rows) {
             "set key top outside horizontal\n";
   if (deadline)
     script += fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead lc rgb '#aa0000' dt 2\n"
-                          "set label 'deadline' at {0},graph 1.02 center textcolor rgb '#aa0000'\n",
+                          "set label ' deadline' at {0},graph 0.97 left textcolor rgb '#aa0000'\n",
                           *deadline / 60);
   script += "plot ";
   for (std::size_t i = 0; i < used.size(); ++i)
@@ -226,7 +226,7 @@ std::string cost_chart(const std::vector<Comparison>& rows) {
   std::string script = "set terminal svg size 860,480 font 'sans-serif,12' enhanced background rgb 'white'\n";
   script += style + data_blocks(points, used);
   script += fmt::format("set grid y lc rgb '#e4e4e4' lt 1\nset logscale xy\nset xrange [{}:{}]\n"
-                        "set yrange [{}:{}]\nset xtics {}\nset rmargin 40\n",
+                        "set yrange [{}:{}]\nset xtics {}\nset rmargin 36\n",
                         from, to, bottom, top, time_tics(from, to));
   script += "set xlabel 'time to result of one run'\nset ylabel 'cost of one run (USD)'\n"
             "set key top outside horizontal\n";

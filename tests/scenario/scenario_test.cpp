@@ -14,7 +14,7 @@ TEST_CASE("a scenario is read whole") {
   REQUIRE(scenario.workload.has_value());
   CHECK(scenario.workload->integer("size", 1, 100) == 10);
   CHECK_FALSE(scenario.measure.full);
-  CHECK(scenario.measure.time_limit_s == 40);
+  CHECK(scenario.measure.time_limit_s == 60);
   CHECK(scenario.measure.threads == 0);
   CHECK(scenario.job.runs_per_month == 22);
   CHECK(scenario.job.deadline_s == 7200);
@@ -260,7 +260,7 @@ TEST_CASE("the crash-test study of this repository is a valid scenario") {
       read_scenario(BREAKEVEN_SOURCE_DIR "/scenarios/crash_render.toml", {}, {{"render", keys}});
   CHECK(scenario.name == "crash_render");
   CHECK(scenario.workload->ranges("frames", 0, 10'000, 10'000).size() == 240);
-  CHECK(scenario.measure.time_limit_s == 40);
+  CHECK(scenario.measure.time_limit_s == 60);
   CHECK(scenario.job.setup_s == 300);
   REQUIRE(scenario.targets.size() == 16);
   CHECK(scenario.targets.front().instance == "aws:c6i.32xlarge");

@@ -42,6 +42,10 @@ public:
     rtcIntersect16(valid, scene_, &rays, &intersect_);
   }
   void occluded(RTCRay& ray) { rtcOccluded1(scene_, &ray, &occluded_); }
+  void occluded(const int* valid, RTCRay8& rays) { rtcOccluded8(valid, scene_, &rays, &occluded_); }
+  void occluded(const int* valid, RTCRay16& rays) {
+    rtcOccluded16(valid, scene_, &rays, &occluded_);
+  }
 
 private:
   static RTCRayQueryFlags flags(Coherence coherence) {
@@ -59,6 +63,10 @@ private:
     rtcIntersect16(valid, scene_, &context_, &rays);
   }
   void occluded(RTCRay& ray) { rtcOccluded1(scene_, &context_, &ray); }
+  void occluded(const int* valid, RTCRay8& rays) { rtcOccluded8(valid, scene_, &context_, &rays); }
+  void occluded(const int* valid, RTCRay16& rays) {
+    rtcOccluded16(valid, scene_, &context_, &rays);
+  }
 
 private:
   RTCIntersectContext context_;

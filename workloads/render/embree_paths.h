@@ -355,7 +355,7 @@ struct PixelSum {
 };
 
 /// A packet of one pixel's samples is more coherent than one of neighbours, and repeats its memory.
-constexpr int samples_of_a_pixel_in_batch = 1;
+constexpr int samples_of_a_pixel_in_batch = 16;
 constexpr std::size_t pixels_per_work_unit = 256;
 
 /// All samples of some pixels, added to `sums`.
