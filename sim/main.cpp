@@ -29,7 +29,8 @@ struct Options {
 class FrameFolder {
 public:
   explicit FrameFolder(const fs::path& results)
-      : final_(results / "frames"), partial_(results / ".frames.partial") {
+      : final_(results / "frames"),
+        partial_(results / ".frames.partial") {
     std::error_code error;
     fs::create_directories(results, error);
     if (!error) fs::remove_all(partial_, error);
@@ -72,7 +73,8 @@ void check_targets(const Scenario& scenario, const Catalog& catalog) {
 std::vector<Measurement> measure_or_read(const Options& options, const Scenario& scenario,
                                          const fs::path& folder) {
   if (scenario.measure.threads > 0) omp_set_num_threads(scenario.measure.threads);
-  if (!options.from.empty()) return measurements_for(scenario, read_measurements(options.from), options.from);
+  if (!options.from.empty())
+    return measurements_for(scenario, read_measurements(options.from), options.from);
   ProgressLine line;
   line.show("loading the scene", -1);
   const Workload workload = make_workload(scenario);
@@ -167,11 +169,12 @@ void add_memo(CLI::App& app, Options& options) {
 }
 
 int run_command_line(int argc, char** argv) {
-  CLI::App app{"breakeven: should this workload move to GPU instances, to which, and from what size, "
-               "price or utilisation on does it pay?"};
+  CLI::App app{
+      "breakeven: should this workload move to GPU instances, to which, and from what size, "
+      "price or utilisation on does it pay?"};
   Options options;
-  app.set_version_flag("--version", fmt::format("breakeven {} ({})", build_info::version,
-                                                build_info::commit));
+  app.set_version_flag("--version",
+                       fmt::format("breakeven {} ({})", build_info::version, build_info::commit));
   app.require_subcommand(1);
   add_run(app, options);
   add_show(app, options);

@@ -39,7 +39,8 @@ void stop_politely_on_interrupt() {
 }
 
 ProgressLine::ProgressLine()
-    : on_terminal_(isatty(STDERR_FILENO) != 0), started_s_(seconds_now()) {}
+    : on_terminal_(isatty(STDERR_FILENO) != 0),
+      started_s_(seconds_now()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 

@@ -1,5 +1,5 @@
-// What a person at a terminal sees while they wait: a progress line on stderr, only on a terminal and
-// only once something takes longer than two seconds; and a polite Ctrl-C.
+// What a person at a terminal sees while they wait: a progress line on stderr, only on a terminal
+// and only once something takes longer than two seconds; and a polite Ctrl-C.
 #pragma once
 
 #include "sim/measure/measurement.h"

@@ -1,9 +1,9 @@
 // launch(): how every hand-written kernel is started. A kernel is a function object with
 // `DEVICE_ONLY void operator()(const Thread& thread, Args...) const`. Under nvcc this is a real
 // launch and Thread is a thin cover over CUDA's built-ins; elsewhere host_kernels/ runs the same
-// source block by block and checks it. Grids and blocks have one dimension; a block is a multiple of
-// 32 threads, at most 1024. The two sides live in different inline namespaces, so that one binary
-// may hold both.
+// source block by block and checks it. Grids and blocks have one dimension; a block is a multiple
+// of 32 threads, at most 1024. The two sides live in different inline namespaces, so that one
+// binary may hold both.
 #pragma once
 
 #include "workloads/host_device.h"
@@ -49,7 +49,9 @@ public:
   DEVICE_ONLY void sync() const { __syncthreads(); }
   DEVICE_ONLY void sync_warp() const { __syncwarp(); }
   template <class T>
-  DEVICE_ONLY T shuffle(T value, int lane) const { return __shfl_sync(full_warp, value, lane); }
+  DEVICE_ONLY T shuffle(T value, int lane) const {
+    return __shfl_sync(full_warp, value, lane);
+  }
   template <class T>
   DEVICE_ONLY T shuffle_xor(T value, int mask) const {
     return __shfl_xor_sync(full_warp, value, mask);
@@ -72,13 +74,21 @@ public:
 };
 
 template <class T>
-DEVICE_ONLY T atomic_add(T* address, T value) { return atomicAdd(address, value); }
+DEVICE_ONLY T atomic_add(T* address, T value) {
+  return atomicAdd(address, value);
+}
 template <class T>
-DEVICE_ONLY T atomic_min(T* address, T value) { return atomicMin(address, value); }
+DEVICE_ONLY T atomic_min(T* address, T value) {
+  return atomicMin(address, value);
+}
 template <class T>
-DEVICE_ONLY T atomic_max(T* address, T value) { return atomicMax(address, value); }
+DEVICE_ONLY T atomic_max(T* address, T value) {
+  return atomicMax(address, value);
+}
 template <class T>
-DEVICE_ONLY T atomic_exchange(T* address, T value) { return atomicExch(address, value); }
+DEVICE_ONLY T atomic_exchange(T* address, T value) {
+  return atomicExch(address, value);
+}
 template <class T>
 DEVICE_ONLY T atomic_cas(T* address, T expected, T value) {
   return atomicCAS(address, expected, value);
@@ -120,8 +130,8 @@ void launch(std::int64_t grid, int block, std::size_t shared_bytes, Stream strea
   run_kernel<<<static_cast<unsigned>(grid), static_cast<unsigned>(block), shared_bytes, stream>>>(
       kernel, args...);
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
-    throw Failure("a kernel could not be launched: " + std::string(cudaGetErrorString(error))
-                  + " (" + cudaGetErrorName(error) + ")");
+    throw Failure("a kernel could not be launched: " + std::string(cudaGetErrorString(error)) + " ("
+                  + cudaGetErrorName(error) + ")");
 }
 
 } // namespace breakeven::inline cuda_api

@@ -14,9 +14,12 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 std::string to_string(Path path) {
   switch (path) {
-  case Path::openmp: return "openmp";
-  case Path::cuda: return "cuda";
-  case Path::host: return "host";
+  case Path::openmp:
+    return "openmp";
+  case Path::cuda:
+    return "cuda";
+  case Path::host:
+    return "host";
   }
   throw std::logic_error("a path without a name");
 }
@@ -34,8 +37,8 @@ double Work::count(const std::string& name) const {
 }
 
 void add(Work& sum, const Work& more) {
-  const double issued = sum.lane_instructions / sum.simt_efficiency
-                        + more.lane_instructions / more.simt_efficiency;
+  const double issued =
+      sum.lane_instructions / sum.simt_efficiency + more.lane_instructions / more.simt_efficiency;
   sum.lane_instructions += more.lane_instructions;
   if (issued > 0) sum.simt_efficiency = sum.lane_instructions / issued;
   sum.dram_bytes += more.dram_bytes;

@@ -31,11 +31,11 @@ enum class Repeats { per_job, per_unit };
 /// Counted work of one phase of one run. Zero means none was counted. All byte figures are
 /// requested by the code, before any cache.
 struct Work {
-  double lane_instructions = 0; ///< instructions x lanes that needed them, as if none diverged
-  double simt_efficiency = 1;   ///< useful lanes / issued lanes over groups of 32, in (0, 1]
-  double dram_bytes = 0;        ///< streamed once; too large for any cache
-  double cached_bytes = 0;      ///< re-read data, served by L2 where it fits
-  double working_set_bytes = 0; ///< how much distinct data the cached bytes touch
+  double lane_instructions = 0;  ///< instructions x lanes that needed them, as if none diverged
+  double simt_efficiency = 1;    ///< useful lanes / issued lanes over groups of 32, in (0, 1]
+  double dram_bytes = 0;         ///< streamed once; too large for any cache
+  double cached_bytes = 0;       ///< re-read data, served by L2 where it fits
+  double working_set_bytes = 0;  ///< how much distinct data the cached bytes touch
   double dependent_accesses = 0; ///< accesses that wait for the one before, summed over lanes
   double atomics = 0;
   double launches = 0;
@@ -56,7 +56,7 @@ struct Slice {
   std::vector<std::int64_t> units; ///< which units of the job, e.g. frame numbers
   std::int64_t repeats = 1;        ///< repeated work inside a unit, e.g. samples per pixel
   bool whole_job = false;
-  std::string label;               ///< e.g. "frames 1,120,240 at 2 of 64 samples"
+  std::string label; ///< e.g. "frames 1,120,240 at 2 of 64 samples"
 };
 
 /// One phase of one run.
@@ -83,10 +83,10 @@ struct Verification {
 };
 
 struct Workload {
-  std::string kind;          ///< "render"
-  std::string unit;          ///< what the job counts: "frame"
+  std::string kind;           ///< "render"
+  std::string unit;           ///< what the job counts: "frame"
   std::int64_t job_units = 0; ///< units in the whole job
-  std::vector<Path> paths;   ///< those compiled in and usable on this machine
+  std::vector<Path> paths;    ///< those compiled in and usable on this machine
 
   /// `effort` in [0, 1]: 0 is the smallest slice that still meets every phase, 1 the whole job.
   std::function<Slice(double effort)> slice;

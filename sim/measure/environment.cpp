@@ -69,8 +69,8 @@ std::string widest_isa(const std::string& flags) {
   return "scalar";
 }
 
-/// The clock under load, from a chain of dependent one-cycle additions; what /proc/cpuinfo prints in
-/// a virtual machine is often only the nominal clock.
+/// The clock under load, from a chain of dependent one-cycle additions; what /proc/cpuinfo prints
+/// in a virtual machine is often only the nominal clock.
 double measured_clock_ghz() {
 #if defined(__x86_64__)
   constexpr long chunk = 2'000'000;

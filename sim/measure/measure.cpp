@@ -1,5 +1,5 @@
-#include "sim/measure/measurement.h"
 #include "sim/errors.h"
+#include "sim/measure/measurement.h"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -107,8 +107,7 @@ Measurement row_for(const Scenario& scenario, const Workload& workload, Path pat
   row.path = path;
   row.phase = "total";
   row.environment = environment;
-  row.threads =
-      scenario.measure.threads > 0 ? scenario.measure.threads : omp_get_max_threads();
+  row.threads = scenario.measure.threads > 0 ? scenario.measure.threads : omp_get_max_threads();
   return row;
 }
 
@@ -212,9 +211,9 @@ std::vector<Measurement> measurements_for(const Scenario& scenario, std::vector<
                                           const std::string& file) {
   for (Measurement& row : rows) {
     if (row.workload_sha256 != scenario.workload_sha256)
-      throw BadInput(file, 0, "rows of another workload (" + row.workload_sha256.substr(0, 12) + ")",
-                     "the workload of " + scenario.file + " ("
-                         + scenario.workload_sha256.substr(0, 12) + ")");
+      throw BadInput(
+          file, 0, "rows of another workload (" + row.workload_sha256.substr(0, 12) + ")",
+          "the workload of " + scenario.file + " (" + scenario.workload_sha256.substr(0, 12) + ")");
     row.study = scenario.name;
     row.title = scenario.title;
     row.scenario_sha256 = scenario.sha256;

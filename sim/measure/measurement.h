@@ -7,8 +7,8 @@
 #include "sim/scenario/scenario.h"
 #include "workloads/workload.h"
 
-#include <functional>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,16 +16,16 @@ namespace breakeven {
 
 /// The machine and the build that a measurement came from.
 struct Environment {
-  std::string cpu_model, isa;   ///< isa: widest SIMD the build and CPU share, e.g. "AVX-512"
+  std::string cpu_model, isa; ///< isa: widest SIMD the build and CPU share, e.g. "AVX-512"
   int physical_cores = 0, logical_cpus = 0;
-  double clock_ghz = 0;         ///< as the kernel reports it under load; 0 unknown
+  double clock_ghz = 0; ///< as the kernel reports it under load; 0 unknown
   double memory_gib = 0;
   double memory_read_gb_per_s = 0; ///< measured here, all threads; 0 unknown
-  std::string governor;         ///< "" where it cannot be read
+  std::string governor;            ///< "" where it cannot be read
   std::string os, compiler, flags;
-  std::string gpu, gpu_driver;  ///< "" where there is none
+  std::string gpu, gpu_driver; ///< "" where there is none
   std::string version, commit;
-  std::string measured_on;      ///< ISO date
+  std::string measured_on; ///< ISO date
 };
 
 /// The median of samples with its distribution-free confidence interval (order statistics).
@@ -38,27 +38,28 @@ Median median_of(std::vector<double> samples);
 
 struct Measurement {
   std::string study, title, scenario_sha256, workload_sha256;
-  std::string workload, unit;      ///< "render", "frame"
+  std::string workload, unit; ///< "render", "frame"
   std::int64_t job_units = 0;
   Path path = Path::openmp;
-  std::string phase;               ///< a phase's name, or "total" for the whole run
+  std::string phase; ///< a phase's name, or "total" for the whole run
   Processor processor = Processor::cpu;
   Scaling scaling = Scaling::parallel;
   Repeats repeats = Repeats::per_unit;
-  std::string slice;               ///< Slice::label
+  std::string slice; ///< Slice::label
   int threads = 0;
-  std::vector<double> samples_s;        ///< end to end, warm, in the order taken
+  std::vector<double> samples_s; ///< end to end, warm, in the order taken
   std::vector<double> kernel_samples_s;
-  double cold_s = 0;               ///< the first run, which the samples leave out
-  Median end_to_end_s;             ///< of samples_s
-  std::string stop_reason;         ///< "converged", "time limit", "whole job", "interrupted", "counting only"
-  double job_over_slice = 1;       ///< > 1: job figures are extrapolated by counted work
-  double job_s = 0;                ///< end_to_end_s.value * job_over_slice
-  std::string evidence;            ///< of job_s: "measured" or "extrapolated"
-  Work work;                       ///< of the slice
+  double cold_s = 0;   ///< the first run, which the samples leave out
+  Median end_to_end_s; ///< of samples_s
+  std::string
+      stop_reason; ///< "converged", "time limit", "whole job", "interrupted", "counting only"
+  double job_over_slice = 1; ///< > 1: job figures are extrapolated by counted work
+  double job_s = 0;          ///< end_to_end_s.value * job_over_slice
+  std::string evidence;      ///< of job_s: "measured" or "extrapolated"
+  Work work;                 ///< of the slice
   std::uint64_t checksum = 0;
   bool verified = false;
-  std::string verification;        ///< Verification::evidence
+  std::string verification; ///< Verification::evidence
   Environment environment;
 };
 
@@ -71,8 +72,8 @@ using Progress = std::function<void(const std::string& what, double share)>;
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
                                  const std::filesystem::path& frames, const Progress& progress);
 
-/// Rows of an earlier run, for this scenario: relabelled with its name and hash. BadInput where they
-/// were measured on another workload.
+/// Rows of an earlier run, for this scenario: relabelled with its name and hash. BadInput where
+/// they were measured on another workload.
 std::vector<Measurement> measurements_for(const Scenario& scenario, std::vector<Measurement> rows,
                                           const std::string& file);
 

@@ -18,11 +18,11 @@ template <class Row, class Field>
 using Access = std::function<Field&(Row&)>;
 
 template <class Row, class Field>
-Access<Row, Field> member(Field Row::* field) {
+Access<Row, Field> member(Field Row::*field) {
   return [field](Row& row) -> Field& { return row.*field; };
 }
 template <class Row, class Part, class Field>
-Access<Row, Field> member(Part Row::* part, Field Part::* field) {
+Access<Row, Field> member(Part Row::*part, Field Part::*field) {
   return [=](Row& row) -> Field& { return row.*part.*field; };
 }
 
@@ -42,8 +42,8 @@ Column<Row> text(std::string name, std::string meaning, Access<Row, std::string>
 }
 
 template <class Row>
-Column<Row> number(std::string name, std::string meaning, Access<Row, double> field,
-                   double low = 0, double high = no_limit) {
+Column<Row> number(std::string name, std::string meaning, Access<Row, double> field, double low = 0,
+                   double high = no_limit) {
   return {name, meaning, [=](const Row& row) { return csv_number(get(field, row)); },
           [=](Row& row, const CsvRow& line, const std::string& column) {
             field(row) = line.number(column, low, high);
@@ -66,7 +66,8 @@ Column<Row> integer(std::string name, std::string meaning, Access<Row, Integer> 
           [=](Row& row, const CsvRow& line, const std::string& column) {
             const std::string& cell = line.text(column);
             Integer value{};
-            const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+            const auto [end, error] =
+                std::from_chars(cell.data(), cell.data() + cell.size(), value);
             if (error != std::errc{} || end != cell.data() + cell.size() || value < Integer{})
               line.fail(column, "a whole number");
             field(row) = value;
@@ -107,18 +108,18 @@ template <class Row>
 std::vector<Column<Row>> optional_interval(const std::string& before, const std::string& after,
                                            const std::string& meaning,
                                            Access<Row, std::optional<Interval>> field) {
-  const auto point = [=](const char* quantile, const char* words, double Interval::* at) {
-    return Column<Row>{
-        before + quantile + after, meaning + words,
-        [=](const Row& row) {
-          const std::optional<Interval>& interval = get(field, row);
-          return interval ? csv_number((*interval).*at) : std::string();
-        },
-        [=](Row& row, const CsvRow& line, const std::string& column) {
-          const std::optional<double> value = line.optional_number(column, 0, no_limit);
-          if (value && !field(row)) field(row) = Interval{};
-          if (value) (*field(row)).*at = *value;
-        }};
+  const auto point = [=](const char* quantile, const char* words, double Interval::*at) {
+    return Column<Row>{before + quantile + after, meaning + words,
+                       [=](const Row& row) {
+                         const std::optional<Interval>& interval = get(field, row);
+                         return interval ? csv_number((*interval).*at) : std::string();
+                       },
+                       [=](Row& row, const CsvRow& line, const std::string& column) {
+                         const std::optional<double> value =
+                             line.optional_number(column, 0, no_limit);
+                         if (value && !field(row)) field(row) = Interval{};
+                         if (value) (*field(row)).*at = *value;
+                       }};
   };
   std::vector<Column<Row>> columns{point("p10", ", 10 % point", &Interval::low),
                                    point("p50", ", likely", &Interval::likely),
@@ -128,9 +129,11 @@ std::vector<Column<Row>> optional_interval(const std::string& before, const std:
   const std::string low = columns[0].name, likely = columns[1].name;
   columns.back().read = [=](Row& row, const CsvRow& line, const std::string& column) {
     read_high(row, line, column);
-    const int filled = !line.text(low).empty() + !line.text(likely).empty() + !line.text(column).empty();
+    const int filled =
+        !line.text(low).empty() + !line.text(likely).empty() + !line.text(column).empty();
     if (filled != 0 && filled != 3) line.fail(column, "all three points of an interval, or none");
-    if (field(row) && !(field(row)->low <= field(row)->likely && field(row)->likely <= field(row)->high))
+    if (field(row)
+        && !(field(row)->low <= field(row)->likely && field(row)->likely <= field(row)->high))
       line.fail(column, "p10 <= p50 <= p90");
   };
   return columns;
@@ -153,7 +156,8 @@ Column<Row> numbers(std::string name, std::string meaning, Access<Row, std::vect
             while (at != end) {
               double value = 0;
               const auto [next, error] = std::from_chars(at, end, value);
-              if (error != std::errc{} || !(value >= 0 && value <= no_limit) || (next != end && *next != ' '))
+              if (error != std::errc{} || !(value >= 0 && value <= no_limit)
+                  || (next != end && *next != ' '))
                 line.fail(column, "numbers with a space between");
               field(row).push_back(value);
               at = next == end ? end : next + 1;

@@ -35,16 +35,18 @@ std::vector<Point> points_of(const std::vector<Comparison>& rows) {
   std::vector<Point> points;
   const Comparison& first = rows.front();
   if (first.baseline_time_to_result_s.likely > 0)
-    points.push_back({option_text(first.baseline_instance, first.baseline_count, first.baseline_option)
-                          + " (baseline)",
-                      "CPU", first.baseline_time_to_result_s, first.baseline_cost_usd});
+    points.push_back(
+        {option_text(first.baseline_instance, first.baseline_count, first.baseline_option)
+             + " (baseline)",
+         "CPU", first.baseline_time_to_result_s, first.baseline_cost_usd});
   for (const Comparison& row : rows) {
     if (!row.candidate_time_to_result_s) continue;
-    const std::string kind = row.candidate_path == "openmp" ? "CPU"
+    const std::string kind = row.candidate_path == "openmp"   ? "CPU"
                              : row.candidate_option == "spot" ? "GPU spot"
                                                               : "GPU on-demand";
-    points.push_back({option_text(row.candidate_instance, row.candidate_count, row.candidate_option),
-                      kind, *row.candidate_time_to_result_s, row.candidate_cost_usd});
+    points.push_back(
+        {option_text(row.candidate_instance, row.candidate_count, row.candidate_option), kind,
+         *row.candidate_time_to_result_s, row.candidate_cost_usd});
   }
   return points;
 }
@@ -128,11 +130,21 @@ std::pair<double, double> log_range(double low, double high) {
 std::string time_tics(double low_min, double high_min) {
   std::string tics;
   for (const auto& [minutes, label] :
-       std::vector<std::pair<double, const char*>>{{1.0 / 60, "1 s"}, {10.0 / 60, "10 s"}, {0.5, "30 s"},
-                                                   {1, "1 min"}, {2, "2 min"}, {5, "5 min"},
-                                                   {10, "10 min"}, {20, "20 min"}, {60, "1 h"},
-                                                   {120, "2 h"}, {300, "5 h"}, {720, "12 h"},
-                                                   {1440, "1 d"}, {4320, "3 d"}, {10080, "1 wk"},
+       std::vector<std::pair<double, const char*>>{{1.0 / 60, "1 s"},
+                                                   {10.0 / 60, "10 s"},
+                                                   {0.5, "30 s"},
+                                                   {1, "1 min"},
+                                                   {2, "2 min"},
+                                                   {5, "5 min"},
+                                                   {10, "10 min"},
+                                                   {20, "20 min"},
+                                                   {60, "1 h"},
+                                                   {120, "2 h"},
+                                                   {300, "5 h"},
+                                                   {720, "12 h"},
+                                                   {1440, "1 d"},
+                                                   {4320, "3 d"},
+                                                   {10080, "1 wk"},
                                                    {43200, "30 d"}})
     if (minutes >= low_min && minutes <= high_min)
       tics += fmt::format("{}'{}' {}", tics.empty() ? "" : ", ", label, minutes);
@@ -145,9 +157,9 @@ std::string data_block(const std::vector<Point>& points, const std::string& kind
     const Point& point = points[i];
     if (point.kind != kind) continue;
     const Interval cost = point.cost_usd.value_or(Interval{});
-    rows += fmt::format("{} {} {} {} {} {} {} \"{}\"\n", points.size() - i, point.time_s.likely / 60,
-                        point.time_s.low / 60, point.time_s.high / 60, cost.likely, cost.low, cost.high,
-                        plain(point.label));
+    rows += fmt::format("{} {} {} {} {} {} {} \"{}\"\n", points.size() - i,
+                        point.time_s.likely / 60, point.time_s.low / 60, point.time_s.high / 60,
+                        cost.likely, cost.low, cost.high, plain(point.label));
   }
   return rows;
 }
@@ -165,9 +177,10 @@ std::string data_blocks(const std::vector<Point>& points, std::vector<std::size_
 }
 
 std::string empty_chart(const char* text) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"860\" height=\"60\"><text x=\"20\" "
-                     "y=\"35\" font-family=\"sans-serif\">{}</text></svg>\n",
-                     text);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"860\" height=\"60\"><text x=\"20\" "
+      "y=\"35\" font-family=\"sans-serif\">{}</text></svg>\n",
+      text);
 }
 
 } // namespace
@@ -184,15 +197,17 @@ std::string time_chart(const std::vector<Comparison>& rows) {
   if (deadline) low = std::min(low, *deadline / 60), high = std::max(high, *deadline / 60);
   const auto [from, to] = log_range(low, high);
   std::vector<std::size_t> used;
-  std::string script = fmt::format("set terminal svg size 860,{} font 'sans-serif,12' enhanced background "
-                                   "rgb 'white'\n",
-                                   110 + 24 * points.size());
+  std::string script =
+      fmt::format("set terminal svg size 860,{} font 'sans-serif,12' enhanced background "
+                  "rgb 'white'\n",
+                  110 + 24 * points.size());
   script += style + data_blocks(points, used);
-  script += fmt::format("set logscale x\nset xrange [{}:{}]\nset yrange [0.3:{}.7]\nset xtics {}\n", from,
-                        to, points.size(), time_tics(from, to));
+  script += fmt::format("set logscale x\nset xrange [{}:{}]\nset yrange [0.3:{}.7]\nset xtics {}\n",
+                        from, to, points.size(), time_tics(from, to));
   script += "set ytics ()\n";
   for (std::size_t i = 0; i < points.size(); ++i)
-    script += fmt::format("set ytics add (\"{}\" {}) noenhanced\n", plain(points[i].label), points.size() - i);
+    script += fmt::format("set ytics add (\"{}\" {}) noenhanced\n", plain(points[i].label),
+                          points.size() - i);
   script += "set xlabel 'time to result of one run (10-90 % range, log scale)'\n"
             "set key top outside horizontal\n";
   if (deadline)
@@ -201,17 +216,17 @@ std::string time_chart(const std::vector<Comparison>& rows) {
                           *deadline / 60);
   script += "plot ";
   for (std::size_t i = 0; i < used.size(); ++i)
-    script += fmt::format("{}$kind{} using 2:1:3:4 with xerrorbars lw 2 ps 0.9 {} title '{}'",
-                          i ? ", " : "", used[i], colours()[used[i]].second, colours()[used[i]].first);
+    script +=
+        fmt::format("{}$kind{} using 2:1:3:4 with xerrorbars lw 2 ps 0.9 {} title '{}'",
+                    i ? ", " : "", used[i], colours()[used[i]].second, colours()[used[i]].first);
   return drawn_by_gnuplot(script + "\n");
 }
 
 std::string cost_chart(const std::vector<Comparison>& rows) {
   std::vector<Point> points = points_of(rows);
-  points.erase(std::remove_if(points.begin(), points.end(),
-                              [](const Point& point) {
-                                return !point.cost_usd || point.cost_usd->low <= 0;
-                              }),
+  points.erase(std::remove_if(
+                   points.begin(), points.end(),
+                   [](const Point& point) { return !point.cost_usd || point.cost_usd->low <= 0; }),
                points.end());
   if (points.empty()) return empty_chart("No machine has a price.");
   double low = 1e300, high = 0, cheap = 1e300, dear = 0;
@@ -223,7 +238,8 @@ std::string cost_chart(const std::vector<Comparison>& rows) {
   const auto [bottom, top] = log_range(cheap, dear);
   // Numbers at the points and a list beside the chart: names would cover each other.
   std::vector<std::size_t> used;
-  std::string script = "set terminal svg size 860,480 font 'sans-serif,12' enhanced background rgb 'white'\n";
+  std::string script =
+      "set terminal svg size 860,480 font 'sans-serif,12' enhanced background rgb 'white'\n";
   script += style + data_blocks(points, used);
   script += fmt::format("set grid y lc rgb '#e4e4e4' lt 1\nset logscale xy\nset xrange [{}:{}]\n"
                         "set yrange [{}:{}]\nset xtics {}\nset rmargin 36\n",
@@ -232,13 +248,14 @@ std::string cost_chart(const std::vector<Comparison>& rows) {
             "set key top outside horizontal\n";
   for (std::size_t i = 0; i < points.size(); ++i)
     script += fmt::format("set label \"{}  {}\" at graph 1.03,{} noenhanced font ',10'\n", i + 1,
-                          plain(points[i].label), "graph " + fmt::format("{:.4f}", 0.99 - 0.05 * static_cast<double>(i)));
+                          plain(points[i].label),
+                          "graph " + fmt::format("{:.4f}", 0.99 - 0.05 * static_cast<double>(i)));
   script += "plot ";
   for (std::size_t i = 0; i < used.size(); ++i)
-    script += fmt::format("{0}$kind{1} using 2:5:3:4:6:7 with xyerrorbars lw 1.5 ps 0.9 {2} title '{3}', "
-                          "$kind{1} using 2:5:(sprintf('%d', {4} - $1 + 1)) with labels offset 1,0.7 notitle",
-                          i ? ", " : "", used[i], colours()[used[i]].second, colours()[used[i]].first,
-                          points.size());
+    script += fmt::format(
+        "{0}$kind{1} using 2:5:3:4:6:7 with xyerrorbars lw 1.5 ps 0.9 {2} title '{3}', "
+        "$kind{1} using 2:5:(sprintf('%d', {4} - $1 + 1)) with labels offset 1,0.7 notitle",
+        i ? ", " : "", used[i], colours()[used[i]].second, colours()[used[i]].first, points.size());
   return drawn_by_gnuplot(script + "\n");
 }
 

@@ -1,5 +1,5 @@
-// One column table for each results file: name, meaning, writer and reader together, so that header,
-// rows, reader and results/README.md cannot drift apart.
+// One column table for each results file: name, meaning, writer and reader together, so that
+// header, rows, reader and results/README.md cannot drift apart.
 #pragma once
 
 #include "sim/catalog/csv.h"

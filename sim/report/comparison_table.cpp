@@ -11,14 +11,14 @@ void append(std::vector<Column<Row>>& table, std::vector<Column<Row>> more) {
   table.insert(table.end(), more.begin(), more.end());
 }
 
-/// The baseline's times are plain intervals in the row, all zero where unknown; a cell is then empty,
-/// because a missing time is never a zero.
+/// The baseline's times are plain intervals in the row, all zero where unknown; a cell is then
+/// empty, because a missing time is never a zero.
 std::vector<Column<Row>> plain_interval(const std::string& before, const std::string& after,
-                                        const std::string& meaning, Interval Row::* field) {
+                                        const std::string& meaning, Interval Row::*field) {
   std::vector<Column<Row>> columns;
   const struct {
     const char *quantile, *words;
-    double Interval::* at;
+    double Interval::*at;
   } points[] = {{"p10", ", 10 % point", &Interval::low},
                 {"p50", ", likely", &Interval::likely},
                 {"p90", ", 90 % point", &Interval::high}};
@@ -45,12 +45,14 @@ std::vector<Column<Row>> question_columns() {
   return {
       text<Row>("study", "the scenario's name", member(&Row::study)),
       text<Row>("title", "the scenario's title", member(&Row::title)),
-      text<Row>("scenario_sha256", "hash of the scenario's effective keys and input files", member(&Row::scenario_sha256)),
+      text<Row>("scenario_sha256", "hash of the scenario's effective keys and input files",
+                member(&Row::scenario_sha256)),
       text<Row>("workload", "kind of workload", member(&Row::workload)),
       text<Row>("unit", "what the job counts", member(&Row::unit)),
       integer<Row, std::int64_t>("job_units", "units in the whole job", member(&Row::job_units)),
       number<Row>("runs_per_month", "how often the job is run", member(&Row::runs_per_month)),
-      optional_number<Row>("deadline_s", "longest time to result that is acceptable", member(&Row::deadline_s)),
+      optional_number<Row>("deadline_s", "longest time to result that is acceptable",
+                           member(&Row::deadline_s)),
       text<Row>("slice", "the part of the job that was really run here", member(&Row::slice)),
   };
 }
@@ -63,79 +65,135 @@ std::vector<Column<Row>> baseline_columns() {
       text<Row>("baseline_option", "its purchase option", member(&Row::baseline_option)),
       integer<Row, int>("baseline_count", "machines side by side", member(&Row::baseline_count)),
       integer<Row, int>("baseline_threads", "CPU threads on each", member(&Row::baseline_threads)),
-      text<Row>("baseline_isa", "widest vector instructions of its CPU", member(&Row::baseline_isa)),
-      text<Row>("baseline_evidence", "how its time is known: measured, extrapolated or projected", member(&Row::baseline_evidence)),
+      text<Row>("baseline_isa", "widest vector instructions of its CPU",
+                member(&Row::baseline_isa)),
+      text<Row>("baseline_evidence", "how its time is known: measured, extrapolated or projected",
+                member(&Row::baseline_evidence)),
   };
-  append(table, plain_interval("baseline_time_", "_s", "compute time of one run, end to end", &Row::baseline_time_s));
-  append(table, plain_interval("baseline_time_to_result_", "_s", "one run from set-up to download", &Row::baseline_time_to_result_s));
-  append(table, optional_interval<Row>("baseline_cost_", "_usd", "cost of one run", member(&Row::baseline_cost_usd)));
-  table.push_back(optional_number<Row>("baseline_price_usd_per_h", "price of one machine", member(&Row::baseline_price_usd_per_h)));
-  table.push_back(text<Row>("baseline_price_as_of", "date of that price", member(&Row::baseline_price_as_of)));
-  table.push_back(text<Row>("baseline_price_source", "where it comes from", member(&Row::baseline_price_source)));
+  append(table, plain_interval("baseline_time_", "_s", "compute time of one run, end to end",
+                               &Row::baseline_time_s));
+  append(table, plain_interval("baseline_time_to_result_", "_s", "one run from set-up to download",
+                               &Row::baseline_time_to_result_s));
+  append(table, optional_interval<Row>("baseline_cost_", "_usd", "cost of one run",
+                                       member(&Row::baseline_cost_usd)));
+  table.push_back(optional_number<Row>("baseline_price_usd_per_h", "price of one machine",
+                                       member(&Row::baseline_price_usd_per_h)));
+  table.push_back(
+      text<Row>("baseline_price_as_of", "date of that price", member(&Row::baseline_price_as_of)));
+  table.push_back(text<Row>("baseline_price_source", "where it comes from",
+                            member(&Row::baseline_price_source)));
   return table;
 }
 
 std::vector<Column<Row>> candidate_columns() {
   std::vector<Column<Row>> table = {
       text<Row>("candidate_path", "how the candidate's code runs", member(&Row::candidate_path)),
-      text<Row>("candidate_device", "what does the candidate's work", member(&Row::candidate_device)),
+      text<Row>("candidate_device", "what does the candidate's work",
+                member(&Row::candidate_device)),
       text<Row>("candidate_instance", "the candidate's machine", member(&Row::candidate_instance)),
       integer<Row, int>("candidate_count", "machines side by side", member(&Row::candidate_count)),
       text<Row>("candidate_option", "its purchase option", member(&Row::candidate_option)),
-      text<Row>("candidate_evidence", "how its time is known: measured, extrapolated or projected", member(&Row::candidate_evidence)),
-      boolean<Row>("candidate_in_range", "whether the projection lies inside what the model was calibrated on", member(&Row::candidate_in_range)),
+      text<Row>("candidate_evidence", "how its time is known: measured, extrapolated or projected",
+                member(&Row::candidate_evidence)),
+      boolean<Row>("candidate_in_range",
+                   "whether the projection lies inside what the model was calibrated on",
+                   member(&Row::candidate_in_range)),
   };
-  append(table, optional_interval<Row>("candidate_kernel_", "_s", "device computing only, one run", member(&Row::candidate_kernel_s)));
-  append(table, optional_interval<Row>("candidate_end_to_end_", "_s", "compute time of one run with transfers, host phases and cold start", member(&Row::candidate_end_to_end_s)));
-  table.push_back(optional_number<Row>("candidate_cold_s", "context creation and first launch, once a run", member(&Row::candidate_cold_s)));
-  append(table, optional_interval<Row>("candidate_time_to_result_", "_s", "one run from set-up to download", member(&Row::candidate_time_to_result_s)));
-  append(table, optional_interval<Row>("candidate_cost_", "_usd", "cost of one run", member(&Row::candidate_cost_usd)));
-  append(table, {
-      optional_number<Row>("setup_s", "part of the likely time to result: set-up", member(&Row::setup_s)),
-      optional_number<Row>("ingest_s", "part of it: input over the network", member(&Row::ingest_s)),
-      optional_number<Row>("compute_s", "part of it: computing", member(&Row::compute_s)),
-      optional_number<Row>("rework_s", "part of it: expected rework after interruptions", member(&Row::rework_s)),
-      optional_number<Row>("download_s", "part of it: output over the network", member(&Row::download_s)),
-      text<Row>("bound_by", "what limits the longest phase", member(&Row::bound_by)),
-  });
+  append(table, optional_interval<Row>("candidate_kernel_", "_s", "device computing only, one run",
+                                       member(&Row::candidate_kernel_s)));
+  append(table, optional_interval<Row>(
+                    "candidate_end_to_end_", "_s",
+                    "compute time of one run with transfers, host phases and cold start",
+                    member(&Row::candidate_end_to_end_s)));
+  table.push_back(optional_number<Row>("candidate_cold_s",
+                                       "context creation and first launch, once a run",
+                                       member(&Row::candidate_cold_s)));
+  append(table, optional_interval<Row>("candidate_time_to_result_", "_s",
+                                       "one run from set-up to download",
+                                       member(&Row::candidate_time_to_result_s)));
+  append(table, optional_interval<Row>("candidate_cost_", "_usd", "cost of one run",
+                                       member(&Row::candidate_cost_usd)));
+  append(table,
+         {
+             optional_number<Row>("setup_s", "part of the likely time to result: set-up",
+                                  member(&Row::setup_s)),
+             optional_number<Row>("ingest_s", "part of it: input over the network",
+                                  member(&Row::ingest_s)),
+             optional_number<Row>("compute_s", "part of it: computing", member(&Row::compute_s)),
+             optional_number<Row>("rework_s", "part of it: expected rework after interruptions",
+                                  member(&Row::rework_s)),
+             optional_number<Row>("download_s", "part of it: output over the network",
+                                  member(&Row::download_s)),
+             text<Row>("bound_by", "what limits the longest phase", member(&Row::bound_by)),
+         });
   return table;
 }
 
 std::vector<Column<Row>> answer_columns() {
-  std::vector<Column<Row>> table =
-      optional_interval<Row>("speedup_", "", "baseline compute time over candidate compute time", member(&Row::speedup));
-  append(table, {
-      optional_number<Row>("envelope_max", "largest plausible speed-up: ratio of the devices' ceilings", member(&Row::envelope_max)),
-      boolean<Row>("implausible", "whether the likely speed-up exceeds the envelope", member(&Row::implausible)),
-      optional_number<Row>("break_even_speedup", "compute speed-up at which both cost the same; empty: none does", member(&Row::break_even_speedup)),
-      optional_number<Row>("break_even_price_usd_per_h", "candidate's price at which both cost the same", member(&Row::break_even_price_usd_per_h)),
-      optional_number<Row>("crossover_size", "units in a run from which the candidate is cheaper; empty: never", member(&Row::crossover_size)),
-      optional_number<Row>("p_cheaper", "probability that the candidate is cheaper", member(&Row::p_cheaper), 0, 1),
-      optional_number<Row>("p_meets_deadline", "probability that the candidate meets the deadline", member(&Row::p_meets_deadline), 0, 1),
-      optional_number<Row>("baseline_p_meets_deadline", "probability that the baseline does", member(&Row::baseline_p_meets_deadline), 0, 1),
-      optional_number<Row>("saving_usd_per_month", "likely saving; negative where the candidate costs more", member(&Row::saving_usd_per_month), -no_limit),
-      choice<Row, Verdict>("verdict", "migrate, stay or undecided", member(&Row::verdict),
-                           {{Verdict::migrate, "migrate"}, {Verdict::stay, "stay"}, {Verdict::undecided, "undecided"}}),
-      text<Row>("verdict_reason", "why, with the figures", member(&Row::verdict_reason)),
-      text<Row>("excluded", "what the row leaves out, or why it is empty; ';' between", member(&Row::excluded)),
-      optional_number<Row>("price_usd_per_h", "candidate's price of one machine", member(&Row::price_usd_per_h)),
-      optional_number<Row>("price_original_per_h", "the same in the currency it was quoted in", member(&Row::price_original_per_h)),
-      text<Row>("price_currency", "that currency", member(&Row::price_currency)),
-      text<Row>("price_region", "where the price holds", member(&Row::price_region)),
-      text<Row>("price_as_of", "date of the price", member(&Row::price_as_of)),
-      text<Row>("price_source", "where it comes from", member(&Row::price_source)),
-      optional_number<Row>("usd_per_currency", "exchange rate used", member(&Row::usd_per_currency)),
-      text<Row>("rate_as_of", "date of the rate", member(&Row::rate_as_of)),
-      text<Row>("rate_source", "where it comes from", member(&Row::rate_source)),
-      optional_number<Row>("interruptions_per_h_low", "spot interruptions of one machine in an hour, low", member(&Row::interruptions_per_h_low)),
-      optional_number<Row>("interruptions_per_h_likely", "the same, likely", member(&Row::interruptions_per_h_likely)),
-      optional_number<Row>("interruptions_per_h_high", "the same, high", member(&Row::interruptions_per_h_high)),
-      text<Row>("interruption_source", "where the rates come from", member(&Row::interruption_source)),
-      boolean<Row>("verified", "whether both sides' results agreed with the reference", member(&Row::verified)),
-      text<Row>("verification", "the figures of that agreement", member(&Row::verification)),
-      text<Row>("stop_reason", "why sampling of the baseline's path stopped", member(&Row::stop_reason)),
-      text<Row>("version", "of breakeven", member(&Row::version)),
-  });
+  std::vector<Column<Row>> table = optional_interval<Row>(
+      "speedup_", "", "baseline compute time over candidate compute time", member(&Row::speedup));
+  append(
+      table,
+      {
+          optional_number<Row>("envelope_max",
+                               "largest plausible speed-up: ratio of the devices' ceilings",
+                               member(&Row::envelope_max)),
+          boolean<Row>("implausible", "whether the likely speed-up exceeds the envelope",
+                       member(&Row::implausible)),
+          optional_number<Row>("break_even_speedup",
+                               "compute speed-up at which both cost the same; empty: none does",
+                               member(&Row::break_even_speedup)),
+          optional_number<Row>("break_even_price_usd_per_h",
+                               "candidate's price at which both cost the same",
+                               member(&Row::break_even_price_usd_per_h)),
+          optional_number<Row>("crossover_size",
+                               "units in a run from which the candidate is cheaper; empty: never",
+                               member(&Row::crossover_size)),
+          optional_number<Row>("p_cheaper", "probability that the candidate is cheaper",
+                               member(&Row::p_cheaper), 0, 1),
+          optional_number<Row>("p_meets_deadline",
+                               "probability that the candidate meets the deadline",
+                               member(&Row::p_meets_deadline), 0, 1),
+          optional_number<Row>("baseline_p_meets_deadline", "probability that the baseline does",
+                               member(&Row::baseline_p_meets_deadline), 0, 1),
+          optional_number<Row>("saving_usd_per_month",
+                               "likely saving; negative where the candidate costs more",
+                               member(&Row::saving_usd_per_month), -no_limit),
+          choice<Row, Verdict>("verdict", "migrate, stay or undecided", member(&Row::verdict),
+                               {{Verdict::migrate, "migrate"},
+                                {Verdict::stay, "stay"},
+                                {Verdict::undecided, "undecided"}}),
+          text<Row>("verdict_reason", "why, with the figures", member(&Row::verdict_reason)),
+          text<Row>("excluded", "what the row leaves out, or why it is empty; ';' between",
+                    member(&Row::excluded)),
+          optional_number<Row>("price_usd_per_h", "candidate's price of one machine",
+                               member(&Row::price_usd_per_h)),
+          optional_number<Row>("price_original_per_h", "the same in the currency it was quoted in",
+                               member(&Row::price_original_per_h)),
+          text<Row>("price_currency", "that currency", member(&Row::price_currency)),
+          text<Row>("price_region", "where the price holds", member(&Row::price_region)),
+          text<Row>("price_as_of", "date of the price", member(&Row::price_as_of)),
+          text<Row>("price_source", "where it comes from", member(&Row::price_source)),
+          optional_number<Row>("usd_per_currency", "exchange rate used",
+                               member(&Row::usd_per_currency)),
+          text<Row>("rate_as_of", "date of the rate", member(&Row::rate_as_of)),
+          text<Row>("rate_source", "where it comes from", member(&Row::rate_source)),
+          optional_number<Row>("interruptions_per_h_low",
+                               "spot interruptions of one machine in an hour, low",
+                               member(&Row::interruptions_per_h_low)),
+          optional_number<Row>("interruptions_per_h_likely", "the same, likely",
+                               member(&Row::interruptions_per_h_likely)),
+          optional_number<Row>("interruptions_per_h_high", "the same, high",
+                               member(&Row::interruptions_per_h_high)),
+          text<Row>("interruption_source", "where the rates come from",
+                    member(&Row::interruption_source)),
+          boolean<Row>("verified", "whether both sides' results agreed with the reference",
+                       member(&Row::verified)),
+          text<Row>("verification", "the figures of that agreement", member(&Row::verification)),
+          text<Row>("stop_reason", "why sampling of the baseline's path stopped",
+                    member(&Row::stop_reason)),
+          text<Row>("version", "of breakeven", member(&Row::version)),
+      });
   return table;
 }
 

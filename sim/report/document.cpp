@@ -26,11 +26,20 @@ std::string html_text(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
-    case '&': escaped += "&amp;"; break;
-    case '<': escaped += "&lt;"; break;
-    case '>': escaped += "&gt;"; break;
-    case '"': escaped += "&quot;"; break;
-    default: escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    case '&':
+      escaped += "&amp;";
+      break;
+    case '<':
+      escaped += "&lt;";
+      break;
+    case '>':
+      escaped += "&gt;";
+      break;
+    case '"':
+      escaped += "&quot;";
+      break;
+    default:
+      escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
     }
   }
   return escaped;
@@ -72,66 +81,65 @@ svg { max-width: 100%; height: auto; }
 
 std::string markdown(const std::vector<Block>& blocks) {
   std::string text;
-  const ByType write{
-      [&](const Heading& heading) {
-        text += std::string(static_cast<std::size_t>(heading.level), '#') + " "
-                + markdown_text(heading.text) + "\n\n";
-      },
-      [&](const Paragraph& paragraph) {
-        const char* mark = paragraph.strong ? "**" : "";
-        text += mark + markdown_text(paragraph.text) + mark + "\n\n";
-      },
-      [&](const Table& table) {
-        text += markdown_row(table.header) + "|";
-        for (std::size_t i = 0; i < table.header.size(); ++i)
-          text += "---|";
-        text += "\n";
-        for (const auto& row : table.rows)
-          text += markdown_row(row);
-        text += "\n";
-      },
-      [&](const List& list) {
-        for (const std::string& item : list.items)
-          text += "- " + markdown_text(item) + "\n";
-        text += "\n";
-      },
-      [&](const Chart& chart) {
-        text += "![" + markdown_text(chart.caption) + "](" + chart.file + ")\n\n";
-      }};
+  const ByType write{[&](const Heading& heading) {
+                       text += std::string(static_cast<std::size_t>(heading.level), '#') + " "
+                               + markdown_text(heading.text) + "\n\n";
+                     },
+                     [&](const Paragraph& paragraph) {
+                       const char* mark = paragraph.strong ? "**" : "";
+                       text += mark + markdown_text(paragraph.text) + mark + "\n\n";
+                     },
+                     [&](const Table& table) {
+                       text += markdown_row(table.header) + "|";
+                       for (std::size_t i = 0; i < table.header.size(); ++i)
+                         text += "---|";
+                       text += "\n";
+                       for (const auto& row : table.rows)
+                         text += markdown_row(row);
+                       text += "\n";
+                     },
+                     [&](const List& list) {
+                       for (const std::string& item : list.items)
+                         text += "- " + markdown_text(item) + "\n";
+                       text += "\n";
+                     },
+                     [&](const Chart& chart) {
+                       text += "![" + markdown_text(chart.caption) + "](" + chart.file + ")\n\n";
+                     }};
   for (const Block& block : blocks)
     std::visit(write, block);
   return text;
 }
 
 std::string html(const std::string& title, const std::vector<Block>& blocks) {
-  std::string text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>"
-                     + html_text(title) + "</title>\n<style>" + css + "</style></head><body>\n";
-  const ByType write{
-      [&](const Heading& heading) {
-        const std::string tag = "h" + std::to_string(heading.level);
-        text += "<" + tag + ">" + html_text(heading.text) + "</" + tag + ">\n";
-      },
-      [&](const Paragraph& paragraph) {
-        text += std::string(paragraph.strong ? "<p class=\"strong\">" : "<p>")
-                + html_text(paragraph.text) + "</p>\n";
-      },
-      [&](const Table& table) {
-        text += "<div class=\"scroll\"><table>\n" + html_row(table.header, "th");
-        for (const auto& row : table.rows)
-          text += html_row(row, "td");
-        text += "</table></div>\n";
-      },
-      [&](const List& list) {
-        text += "<ul>\n";
-        for (const std::string& item : list.items)
-          text += "<li>" + html_text(item) + "</li>\n";
-        text += "</ul>\n";
-      },
-      [&](const Chart& chart) {
-        text += "<figure>" + inline_svg(chart.svg) + "<figcaption>" + html_text(chart.caption)
-                + "</figcaption></figure>\n";
-      }};
+  std::string text =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>"
+      + html_text(title) + "</title>\n<style>" + css + "</style></head><body>\n";
+  const ByType write{[&](const Heading& heading) {
+                       const std::string tag = "h" + std::to_string(heading.level);
+                       text += "<" + tag + ">" + html_text(heading.text) + "</" + tag + ">\n";
+                     },
+                     [&](const Paragraph& paragraph) {
+                       text += std::string(paragraph.strong ? "<p class=\"strong\">" : "<p>")
+                               + html_text(paragraph.text) + "</p>\n";
+                     },
+                     [&](const Table& table) {
+                       text += "<div class=\"scroll\"><table>\n" + html_row(table.header, "th");
+                       for (const auto& row : table.rows)
+                         text += html_row(row, "td");
+                       text += "</table></div>\n";
+                     },
+                     [&](const List& list) {
+                       text += "<ul>\n";
+                       for (const std::string& item : list.items)
+                         text += "<li>" + html_text(item) + "</li>\n";
+                       text += "</ul>\n";
+                     },
+                     [&](const Chart& chart) {
+                       text += "<figure>" + inline_svg(chart.svg) + "<figcaption>"
+                               + html_text(chart.caption) + "</figcaption></figure>\n";
+                     }};
   for (const Block& block : blocks)
     std::visit(write, block);
   return text + "</body></html>\n";

@@ -9,8 +9,8 @@ namespace {
 using Row = Measurement;
 using namespace cells;
 
-Access<Row, double> work(double Work::* field) { return member(&Row::work, field); }
-Access<Row, std::string> environment(std::string Environment::* field) {
+Access<Row, double> work(double Work::*field) { return member(&Row::work, field); }
+Access<Row, std::string> environment(std::string Environment::*field) {
   return member(&Row::environment, field);
 }
 
@@ -42,8 +42,8 @@ Column<Row> counts_column() {
 
 /// A path that was not verified has no times: refused on reading, impossible on writing.
 Column<Row> verified_column() {
-  Column<Row> column = boolean<Row>("verified", "whether the path's result agreed with the reference",
-                                    member(&Row::verified));
+  Column<Row> column = boolean<Row>(
+      "verified", "whether the path's result agreed with the reference", member(&Row::verified));
   const auto read = column.read;
   column.read = [read](Row& row, const CsvRow& line, const std::string& name) {
     read(row, line, name);
@@ -57,42 +57,71 @@ std::vector<Column<Row>> make_table() {
   return {
       text<Row>("study", "the scenario's name", member(&Row::study)),
       text<Row>("title", "the scenario's title", member(&Row::title)),
-      text<Row>("scenario_sha256", "hash of the scenario's effective keys and input files", member(&Row::scenario_sha256)),
-      text<Row>("workload_sha256", "hash of the workload's keys and input files alone; rows are used again only where it is equal", member(&Row::workload_sha256)),
+      text<Row>("scenario_sha256", "hash of the scenario's effective keys and input files",
+                member(&Row::scenario_sha256)),
+      text<Row>("workload_sha256",
+                "hash of the workload's keys and input files alone; rows are used again only where "
+                "it is equal",
+                member(&Row::workload_sha256)),
       text<Row>("workload", "kind of workload", member(&Row::workload)),
       text<Row>("unit", "what the job counts", member(&Row::unit)),
       integer<Row, std::int64_t>("job_units", "units in the whole job", member(&Row::job_units)),
-      choice<Row, Path>("path", "how the code ran: openmp, cuda, or host (the GPU side's source on the CPU, for agreement and counts only)", member(&Row::path),
+      choice<Row, Path>("path",
+                        "how the code ran: openmp, cuda, or host (the GPU side's source on the "
+                        "CPU, for agreement and counts only)",
+                        member(&Row::path),
                         {{Path::openmp, "openmp"}, {Path::cuda, "cuda"}, {Path::host, "host"}}),
-      text<Row>("phase", "the step that the row is about; total is the whole run", member(&Row::phase)),
-      choice<Row, Processor>("processor", "what the phase keeps busy on the machine it is meant for: cpu or gpu", member(&Row::processor),
-                             {{Processor::cpu, "cpu"}, {Processor::gpu, "gpu"}}),
-      choice<Row, Scaling>("scaling", "whether CPU cores share the phase: serial or parallel", member(&Row::scaling),
+      text<Row>("phase", "the step that the row is about; total is the whole run",
+                member(&Row::phase)),
+      choice<Row, Processor>(
+          "processor", "what the phase keeps busy on the machine it is meant for: cpu or gpu",
+          member(&Row::processor), {{Processor::cpu, "cpu"}, {Processor::gpu, "gpu"}}),
+      choice<Row, Scaling>("scaling", "whether CPU cores share the phase: serial or parallel",
+                           member(&Row::scaling),
                            {{Scaling::serial, "serial"}, {Scaling::parallel, "parallel"}}),
       choice<Row, Repeats>("repeats", "per-job or per-unit", member(&Row::repeats),
                            {{Repeats::per_job, "per-job"}, {Repeats::per_unit, "per-unit"}}),
       text<Row>("slice", "the part of the job that was really run", member(&Row::slice)),
       integer<Row, int>("threads", "CPU threads", member(&Row::threads)),
-      numbers<Row>("samples_s", "every warm run of the slice, end to end, in the order taken", member(&Row::samples_s)),
-      numbers<Row>("kernel_samples_s", "the same, computing only (no transfers)", member(&Row::kernel_samples_s)),
-      number<Row>("cold_s", "the very first run, of the smallest slice; not among the samples", member(&Row::cold_s)),
+      numbers<Row>("samples_s", "every warm run of the slice, end to end, in the order taken",
+                   member(&Row::samples_s)),
+      numbers<Row>("kernel_samples_s", "the same, computing only (no transfers)",
+                   member(&Row::kernel_samples_s)),
+      number<Row>("cold_s", "the very first run, of the smallest slice; not among the samples",
+                  member(&Row::cold_s)),
       number<Row>("median_s", "median of samples_s", member(&Row::end_to_end_s, &Median::value)),
-      number<Row>("median_low_s", "lower end of its 99 % confidence interval (the smallest sample below eight samples)", member(&Row::end_to_end_s, &Median::low)),
+      number<Row>(
+          "median_low_s",
+          "lower end of its 99 % confidence interval (the smallest sample below eight samples)",
+          member(&Row::end_to_end_s, &Median::low)),
       number<Row>("median_high_s", "upper end of it", member(&Row::end_to_end_s, &Median::high)),
-      text<Row>("stop_reason", "why sampling stopped: converged, time limit, whole job, interrupted, counting only, not verified", member(&Row::stop_reason)),
-      number<Row>("job_over_slice", "the whole job's counted work over the slice's", member(&Row::job_over_slice)),
-      number<Row>("job_s", "seconds for the whole job: median_s times job_over_slice", member(&Row::job_s)),
+      text<Row>("stop_reason",
+                "why sampling stopped: converged, time limit, whole job, interrupted, counting "
+                "only, not verified",
+                member(&Row::stop_reason)),
+      number<Row>("job_over_slice", "the whole job's counted work over the slice's",
+                  member(&Row::job_over_slice)),
+      number<Row>("job_s", "seconds for the whole job: median_s times job_over_slice",
+                  member(&Row::job_s)),
       text<Row>("evidence", "how job_s is known: measured or extrapolated", member(&Row::evidence)),
-      number<Row>("work_lane_instructions", "instructions times the lanes that needed them, as if none diverged", work(&Work::lane_instructions)),
-      number<Row>("work_simt_efficiency", "useful lanes over issued lanes in groups of 32", work(&Work::simt_efficiency), 1e-6, 1),
+      number<Row>("work_lane_instructions",
+                  "instructions times the lanes that needed them, as if none diverged",
+                  work(&Work::lane_instructions)),
+      number<Row>("work_simt_efficiency", "useful lanes over issued lanes in groups of 32",
+                  work(&Work::simt_efficiency), 1e-6, 1),
       number<Row>("work_dram_bytes", "bytes streamed once", work(&Work::dram_bytes)),
       number<Row>("work_cached_bytes", "bytes read again and again", work(&Work::cached_bytes)),
-      number<Row>("work_working_set_bytes", "distinct data that the cached bytes touch", work(&Work::working_set_bytes)),
-      number<Row>("work_dependent_accesses", "accesses that wait for the one before, summed over lanes", work(&Work::dependent_accesses)),
+      number<Row>("work_working_set_bytes", "distinct data that the cached bytes touch",
+                  work(&Work::working_set_bytes)),
+      number<Row>("work_dependent_accesses",
+                  "accesses that wait for the one before, summed over lanes",
+                  work(&Work::dependent_accesses)),
       number<Row>("work_atomics", "atomic operations", work(&Work::atomics)),
       number<Row>("work_launches", "kernel launches", work(&Work::launches)),
-      number<Row>("work_host_to_device_bytes", "bytes copied to the GPU", work(&Work::host_to_device_bytes)),
-      number<Row>("work_device_to_host_bytes", "bytes copied back", work(&Work::device_to_host_bytes)),
+      number<Row>("work_host_to_device_bytes", "bytes copied to the GPU",
+                  work(&Work::host_to_device_bytes)),
+      number<Row>("work_device_to_host_bytes", "bytes copied back",
+                  work(&Work::device_to_host_bytes)),
       number<Row>("work_parallel_width", "independent lanes at once", work(&Work::parallel_width)),
       counts_column(),
       integer<Row, std::uint64_t>("checksum", "of the slice's result", member(&Row::checksum)),
@@ -100,12 +129,17 @@ std::vector<Column<Row>> make_table() {
       text<Row>("verification", "the figures of that agreement", member(&Row::verification)),
       text<Row>("cpu_model", "as the system names it", environment(&Environment::cpu_model)),
       text<Row>("isa", "widest vector instructions", environment(&Environment::isa)),
-      integer<Row, int>("physical_cores", "as the system shows them", member(&Row::environment, &Environment::physical_cores)),
-      integer<Row, int>("logical_cpus", "as the system shows them", member(&Row::environment, &Environment::logical_cpus)),
-      number<Row>("clock_ghz", "one core's clock under load, measured; 0 unknown", member(&Row::environment, &Environment::clock_ghz)),
+      integer<Row, int>("physical_cores", "as the system shows them",
+                        member(&Row::environment, &Environment::physical_cores)),
+      integer<Row, int>("logical_cpus", "as the system shows them",
+                        member(&Row::environment, &Environment::logical_cpus)),
+      number<Row>("clock_ghz", "one core's clock under load, measured; 0 unknown",
+                  member(&Row::environment, &Environment::clock_ghz)),
       number<Row>("memory_gib", "main memory", member(&Row::environment, &Environment::memory_gib)),
-      number<Row>("memory_read_gb_per_s", "read bandwidth of main memory, measured; 0 unknown", member(&Row::environment, &Environment::memory_read_gb_per_s)),
-      text<Row>("governor", "frequency governor, where it can be read", environment(&Environment::governor)),
+      number<Row>("memory_read_gb_per_s", "read bandwidth of main memory, measured; 0 unknown",
+                  member(&Row::environment, &Environment::memory_read_gb_per_s)),
+      text<Row>("governor", "frequency governor, where it can be read",
+                environment(&Environment::governor)),
       text<Row>("os", "operating system", environment(&Environment::os)),
       text<Row>("compiler", "that built the program", environment(&Environment::compiler)),
       text<Row>("flags", "it was built with", environment(&Environment::flags)),

@@ -31,7 +31,7 @@ std::string comparison_json(const std::vector<Comparison>& rows);
 
 /// One file of a result folder.
 struct ResultFile {
-  std::string name;  ///< relative to the folder: "memo.md", "charts/time.svg"
+  std::string name; ///< relative to the folder: "memo.md", "charts/time.svg"
   std::string bytes;
 };
 /// memo.md, memo.html and the charts, from the rows alone. Charts are drawn by gnuplot; Failure

@@ -86,10 +86,11 @@ struct Widths {
 Widths widths_of(const std::vector<TableRow>& rows, std::size_t width) {
   Widths widths{};
   for (const TableRow& row : rows)
-    widths = {std::max(widths.machine, row.machine.size()), std::max(widths.device, row.device.size()),
-              std::max(widths.time, row.time.size()),       std::max(widths.cost, row.cost.size()),
-              std::max(widths.speedup, row.speedup.size()), std::max(widths.cheaper, row.cheaper.size()),
-              std::max(widths.verdict, row.verdict.size())};
+    widths = {
+        std::max(widths.machine, row.machine.size()), std::max(widths.device, row.device.size()),
+        std::max(widths.time, row.time.size()),       std::max(widths.cost, row.cost.size()),
+        std::max(widths.speedup, row.speedup.size()), std::max(widths.cheaper, row.cheaper.size()),
+        std::max(widths.verdict, row.verdict.size())};
   while (widths.total() > width && widths.device > 8)
     --widths.device;
   while (widths.total() > width && widths.machine > 16)
@@ -115,7 +116,8 @@ std::string measured_here(const std::vector<Measurement>& measurements) {
     if (row.phase == "total" && row.path == Path::openmp && row.verified)
       return fmt::format("Measured here: {}, {} threads, {}: {} a slice, median of {} ({}).",
                          row.environment.cpu_model, row.threads, row.slice,
-                         seconds_text(row.end_to_end_s.value), row.samples_s.size(), row.stop_reason);
+                         seconds_text(row.end_to_end_s.value), row.samples_s.size(),
+                         row.stop_reason);
   return "Nothing was measured here.";
 }
 
@@ -142,10 +144,11 @@ std::string terminal_table(const std::vector<Comparison>& rows,
     if (i == 0) text += std::string(std::min(columns, widths.total()), '-') + "\n";
   }
   text += "\n"
-          + wrapped("Ranges are 10-90 % points. m measured here, x extrapolated from a measured slice, p "
-                    "projected (not measured on that machine). The memo gives break-even points, "
-                    "prices with dates, and what is not modelled.",
-                    columns);
+          + wrapped(
+              "Ranges are 10-90 % points. m measured here, x extrapolated from a measured slice, p "
+              "projected (not measured on that machine). The memo gives break-even points, "
+              "prices with dates, and what is not modelled.",
+              columns);
   return text + wrapped(measured_here(measurements), columns);
 }
 

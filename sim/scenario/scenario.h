@@ -12,18 +12,18 @@
 namespace breakeven {
 
 struct MeasureSettings {
-  bool full = false;         ///< slice = "full": run the whole job; else "auto"
-  double time_limit_s = 60;  ///< cap on measuring, per path
-  int threads = 0;           ///< OpenMP threads; 0 means all the machine offers
+  bool full = false;        ///< slice = "full": run the whole job; else "auto"
+  double time_limit_s = 60; ///< cap on measuring, per path
+  int threads = 0;          ///< OpenMP threads; 0 means all the machine offers
 };
 
 struct Job {
   double runs_per_month = 1;
   std::optional<double> deadline_s; ///< of one run, from set-up to download
   double input_bytes = 0;
-  double input_change = 1;          ///< share of the input that is new in each run
+  double input_change = 1; ///< share of the input that is new in each run
   double output_bytes = 0;
-  double setup_s = 0;               ///< boot and installation, per run
+  double setup_s = 0; ///< boot and installation, per run
 };
 
 /// One machine to compare: the first is the baseline, the others are candidates.
@@ -41,8 +41,8 @@ struct Claim {
 };
 
 struct Scenario {
-  std::string file;   ///< as the user gave it
-  std::string name;   ///< names the result folder
+  std::string file; ///< as the user gave it
+  std::string name; ///< names the result folder
   std::string title;
   /// Over the effective keys (after --set, sorted) and the bytes of every input file, so that two
   /// results with one hash answer one question.
@@ -57,8 +57,8 @@ struct Scenario {
   std::vector<Claim> claims;
 };
 
-/// The keys that [workload] may hold for one kind; `kind` itself is common to all. The bytes of a key
-/// whose type is exactly "file" are part of Scenario::sha256.
+/// The keys that [workload] may hold for one kind; `kind` itself is common to all. The bytes of a
+/// key whose type is exactly "file" are part of Scenario::sha256.
 struct WorkloadKeys {
   std::string kind;
   std::vector<Key> keys;

@@ -20,13 +20,14 @@ struct Key {
 };
 
 /// A length of time, an amount of data or a price, read from text with its unit.
-double parse_duration_s(const std::string& text);  ///< "90 s", "2 h", "3 d"; throws std::invalid_argument
-double parse_bytes(const std::string& text);       ///< "40 GiB", "12 GB", "512 MiB"
+double
+parse_duration_s(const std::string& text);   ///< "90 s", "2 h", "3 d"; throws std::invalid_argument
+double parse_bytes(const std::string& text); ///< "40 GiB", "12 GB", "512 MiB"
 struct Money {
   double amount_per_h = 0;
   std::string currency; ///< "USD" or "CNY"
 };
-Money parse_price_per_h(const std::string& text);  ///< "0.8 USD/h"
+Money parse_price_per_h(const std::string& text); ///< "0.8 USD/h"
 
 class Section {
 public:
@@ -37,7 +38,8 @@ public:
 
   // Each reader throws BadInput when the value is missing without a fallback, of the wrong type,
   // not finite, or out of range.
-  std::string text(const std::string& key, std::optional<std::string> fallback = {}) const; ///< one line
+  std::string text(const std::string& key,
+                   std::optional<std::string> fallback = {}) const; ///< one line
   std::string one_of(const std::string& key, const std::vector<std::string>& choices,
                      std::optional<std::string> fallback = {}) const;
   std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high,

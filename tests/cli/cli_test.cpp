@@ -130,7 +130,8 @@ TEST_CASE("bad input exits with 2, says so on one line and writes nothing") {
     CAPTURE(bad.to);
     const Folder folder;
     const fs::path file = folder.write("bad.toml", with(bad.from, bad.to));
-    const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
+    const Outcome outcome =
+        breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 2);
     CHECK(lines_in(outcome.output) == 1);
@@ -152,10 +153,11 @@ TEST_CASE("a mesh that cannot be rendered exits with 2 and names it") {
     CAPTURE(mesh.name);
     const Folder folder;
     folder.write(mesh.name, mesh.bytes);
-    const fs::path file = folder.write(
-        "bad.toml", with("scene = \"procedural:crash\"\ntriangles = 50_000",
-                         std::string("file = \"") + mesh.name + "\""));
-    const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
+    const fs::path file =
+        folder.write("bad.toml", with("scene = \"procedural:crash\"\ntriangles = 50_000",
+                                      std::string("file = \"") + mesh.name + "\""));
+    const Outcome outcome =
+        breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 2);
     CHECK(lines_in(outcome.output) == 1);
@@ -170,14 +172,15 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
   CAPTURE(outcome.output);
   REQUIRE(outcome.exit_code == 0);
   const fs::path results = folder.path / "small";
-  for (const char* name : {"measurements.csv", "comparison.csv", "memo.md", "memo.html", "machine.txt",
-                           "charts/time.svg", "charts/cost.svg"})
+  for (const char* name : {"measurements.csv", "comparison.csv", "memo.md", "memo.html",
+                           "machine.txt", "charts/time.svg", "charts/cost.svg"})
     CHECK(fs::exists(results / name));
   CHECK_FALSE(fs::is_empty(results / "frames"));
   CHECK(outcome.output.find("aws:g5.xlarge") != std::string::npos);
   CHECK(outcome.output.find('\r') == std::string::npos); // no progress line into a pipe
 
-  const std::string markdown = bytes_of(results / "memo.md"), html = bytes_of(results / "memo.html");
+  const std::string markdown = bytes_of(results / "memo.md"),
+                    html = bytes_of(results / "memo.html");
   const std::string chart = bytes_of(results / "charts/time.svg");
   fs::remove(results / "memo.md");
   fs::remove(results / "memo.html");
@@ -188,19 +191,20 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
   CHECK(bytes_of(results / "charts/time.svg") == chart);
 
   SUBCASE("measured rows are used again without measuring") {
-    const Outcome again = breakeven("run " + quoted(file) + " --from "
-                                    + quoted(results / "measurements.csv") + " --out "
-                                    + quoted(folder.path / "again"));
+    const Outcome again =
+        breakeven("run " + quoted(file) + " --from " + quoted(results / "measurements.csv")
+                  + " --out " + quoted(folder.path / "again"));
     CAPTURE(again.output);
     REQUIRE(again.exit_code == 0);
-    CHECK(bytes_of(folder.path / "again/small/comparison.csv") == bytes_of(results / "comparison.csv"));
+    CHECK(bytes_of(folder.path / "again/small/comparison.csv")
+          == bytes_of(results / "comparison.csv"));
     CHECK(bytes_of(folder.path / "again/small/memo.md") == markdown);
   }
   SUBCASE("rows of another workload are refused") {
     const fs::path other = folder.write("other.toml", with("seed = 3", "seed = 4"));
-    const Outcome refused = breakeven("run " + quoted(other) + " --from "
-                                      + quoted(results / "measurements.csv") + " --out "
-                                      + quoted(folder.path / "again"));
+    const Outcome refused =
+        breakeven("run " + quoted(other) + " --from " + quoted(results / "measurements.csv")
+                  + " --out " + quoted(folder.path / "again"));
     CHECK(refused.exit_code == 2);
   }
   SUBCASE("show prints the same answer") {
@@ -211,10 +215,10 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
   SUBCASE("a disk that is full leaves earlier results as they were and exits with 1") {
     const std::string before = bytes_of(results / "comparison.csv");
     // A limit on file size fails writes as a full disk does.
-    const Outcome full = shell("ulimit -f 1; " + quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven")
-                               + " run " + quoted(file) + " --from "
-                               + quoted(results / "measurements.csv") + " --out "
-                               + quoted(folder.path));
+    const Outcome full =
+        shell("ulimit -f 1; " + quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven") + " run "
+              + quoted(file) + " --from " + quoted(results / "measurements.csv") + " --out "
+              + quoted(folder.path));
     CAPTURE(full.output);
     CHECK(full.exit_code == 1);
     CHECK(bytes_of(results / "comparison.csv") == before);
@@ -226,7 +230,8 @@ TEST_CASE("results that cannot be written exit with 1") {
   const Folder folder;
   const fs::path file = folder.write("small.toml", small_scenario);
   folder.write("blocked", "a file where a folder should be");
-  const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "blocked"));
+  const Outcome outcome =
+      breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "blocked"));
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 1);
   CHECK(lines_in(outcome.output) == 1);

@@ -83,10 +83,9 @@ TEST_CASE("a reduction through shared memory and barriers gives the sum") {
 TEST_CASE("correct kernels do not depend on the order of threads, others do") {
   std::vector<int> values(128, 1), sums(1);
   std::set<int> last_written;
-  for (const auto& schedule : {host_kernels::Schedule{Order::forward, 0},
-                               host_kernels::Schedule{Order::reverse, 0},
-                               host_kernels::Schedule{Order::shuffled, 1},
-                               host_kernels::Schedule{Order::shuffled, 2}}) {
+  for (const auto& schedule :
+       {host_kernels::Schedule{Order::forward, 0}, host_kernels::Schedule{Order::reverse, 0},
+        host_kernels::Schedule{Order::shuffled, 1}, host_kernels::Schedule{Order::shuffled, 2}}) {
     host_kernels::set_schedule(schedule);
     launch(1, 128, 512, Stream{}, BlockSum{}, values.data(), sums.data());
     CHECK(sums[0] == 128);
@@ -164,7 +163,8 @@ TEST_CASE("shared memory out of range is caught") {
                  "shared index 16 of 16"));
   CHECK(contains(fault_in([](const Thread& thread) { thread.shared<int>(0, 257); }),
                  "exceed the 1024 bytes"));
-  CHECK(contains(fault_in([](const Thread& thread) { thread.shared<double>(4, 1); }), "not aligned"));
+  CHECK(
+      contains(fault_in([](const Thread& thread) { thread.shared<double>(4, 1); }), "not aligned"));
 }
 
 TEST_CASE("a lost update is caught") {

@@ -51,8 +51,8 @@ TEST_CASE("a slice is never more than the effort asks, beyond its smallest unit"
   const Settings settings = animation(240, 64);
   for (double effort = 1e-5; effort <= 1; effort *= 1.7) {
     const Slice slice = slice_of(settings, effort);
-    const double share = static_cast<double>(slice.units.size()) * static_cast<double>(slice.repeats)
-                         / (240.0 * 64);
+    const double share =
+        static_cast<double>(slice.units.size()) * static_cast<double>(slice.repeats) / (240.0 * 64);
     CAPTURE(effort);
     CHECK(share <= std::max(effort, 1.0 / (240 * 64)) * 1.000001);
   }

@@ -108,29 +108,46 @@ TEST_CASE("a number without its interval is a schema error") {
   const std::string csv = comparison_csv(example::comparisons());
   const auto columns = comparison_columns();
   CHECK(comparison_error(with_cell(csv, columns, "candidate_end_to_end_p90_s", ""))
-            .find("all three points of an interval") != std::string::npos);
+            .find("all three points of an interval")
+        != std::string::npos);
   CHECK(comparison_error(with_cell(csv, columns, "candidate_end_to_end_p90_s", "1"))
-            .find("p10 <= p50 <= p90") != std::string::npos);
+            .find("p10 <= p50 <= p90")
+        != std::string::npos);
 }
 
 TEST_CASE("times on a row that is not verified are a schema error") {
-  CHECK(measurement_error(with_cell(measurements_csv(example::measurements()), measurement_columns(), "verified", "false"))
-            .find("no times in a row that is not verified") != std::string::npos);
+  CHECK(measurement_error(with_cell(measurements_csv(example::measurements()),
+                                    measurement_columns(), "verified", "false"))
+            .find("no times in a row that is not verified")
+        != std::string::npos);
 }
 
 TEST_CASE("bad cells are refused with file, line and what was expected") {
   const std::string csv = comparison_csv(example::comparisons());
   const auto columns = comparison_columns();
-  CHECK(comparison_error(with_cell(csv, columns, "p_cheaper", "1.01")).find(":2: found p_cheaper is '1.01'") != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "verdict", "maybe")).find("'migrate' or 'stay' or 'undecided'") != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "job_units", "-1")).find("whole number") != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "verified", "yes")).find("'true' or 'false'") != std::string::npos);
-  CHECK(comparison_error(replaced(csv, "study,", "studies,")).find("no column 'study'") != std::string::npos);
-  CHECK(comparison_error(csv_line({"study"}) ).find("no column") != std::string::npos);
+  CHECK(comparison_error(with_cell(csv, columns, "p_cheaper", "1.01"))
+            .find(":2: found p_cheaper is '1.01'")
+        != std::string::npos);
+  CHECK(comparison_error(with_cell(csv, columns, "verdict", "maybe"))
+            .find("'migrate' or 'stay' or 'undecided'")
+        != std::string::npos);
+  CHECK(comparison_error(with_cell(csv, columns, "job_units", "-1")).find("whole number")
+        != std::string::npos);
+  CHECK(comparison_error(with_cell(csv, columns, "verified", "yes")).find("'true' or 'false'")
+        != std::string::npos);
+  CHECK(comparison_error(replaced(csv, "study,", "studies,")).find("no column 'study'")
+        != std::string::npos);
+  CHECK(comparison_error(csv_line({"study"})).find("no column") != std::string::npos);
   const std::string measured = measurements_csv(example::measurements());
-  CHECK(measurement_error(with_cell(measured, measurement_columns(), "samples_s", "1 nan")).find("numbers with a space") != std::string::npos);
-  CHECK(measurement_error(with_cell(measured, measurement_columns(), "work_counts", "rays")).find("name=value") != std::string::npos);
-  CHECK(measurement_error(with_cell(measured, measurement_columns(), "work_simt_efficiency", "1.5")).find("work_simt_efficiency") != std::string::npos);
+  CHECK(measurement_error(with_cell(measured, measurement_columns(), "samples_s", "1 nan"))
+            .find("numbers with a space")
+        != std::string::npos);
+  CHECK(measurement_error(with_cell(measured, measurement_columns(), "work_counts", "rays"))
+            .find("name=value")
+        != std::string::npos);
+  CHECK(measurement_error(with_cell(measured, measurement_columns(), "work_simt_efficiency", "1.5"))
+            .find("work_simt_efficiency")
+        != std::string::npos);
 }
 
 TEST_CASE("no mutation of a results file does worse than BadInput") {

@@ -49,7 +49,8 @@ inline Comparison priced(const std::string& instance, const std::string& option,
   row.candidate_end_to_end_s = Interval{40, 75, 140};
   row.candidate_cold_s = 0.5;
   row.candidate_time_to_result_s = Interval{350, 400, 470};
-  row.candidate_cost_usd = Interval{usd_per_h * 350 / 3600, usd_per_h * 400 / 3600, usd_per_h * 470 / 3600};
+  row.candidate_cost_usd =
+      Interval{usd_per_h * 350 / 3600, usd_per_h * 400 / 3600, usd_per_h * 470 / 3600};
   row.setup_s = 300;
   row.ingest_s = 10;
   row.compute_s = 75;

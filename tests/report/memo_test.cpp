@@ -60,7 +60,8 @@ TEST_CASE("numbers are shown with two or three significant digits and a unit") {
 
 TEST_CASE("the terminal table fits 80 and 100 columns, long names included") {
   auto rows = example::comparisons();
-  rows[0].candidate_instance = "provider-with-a-long-name:machine.type-with-a-very-long-name.24xlarge";
+  rows[0].candidate_instance =
+      "provider-with-a-long-name:machine.type-with-a-very-long-name.24xlarge";
   rows[0].verdict_reason = std::string(300, 'x');
   for (const int width : {80, 100, 20}) {
     std::istringstream lines(terminal_table(rows, example::measurements(), width));
@@ -88,7 +89,8 @@ TEST_CASE("a memo made from the CSV is the memo made from the rows") {
   const Folder folder;
   const auto rows = example::comparisons();
   const auto measured = example::measurements();
-  write_results(folder.path, {{"comparison.csv", comparison_csv(rows)}, {"measurements.csv", measurements_csv(measured)}});
+  write_results(folder.path, {{"comparison.csv", comparison_csv(rows)},
+                              {"measurements.csv", measurements_csv(measured)}});
   const auto original = memo(rows, measured);
   const auto replayed = memo(read_comparison(folder.path / "comparison.csv"),
                              read_measurements(folder.path / "measurements.csv"));
@@ -100,13 +102,16 @@ TEST_CASE("a memo made from the CSV is the memo made from the rows") {
   }
 }
 
-TEST_CASE("the memo names every candidate, its evidence, its price's date and what is not modelled") {
-  const std::string text = file_named(memo(example::comparisons(), example::measurements()), "memo.md");
+TEST_CASE(
+    "the memo names every candidate, its evidence, its price's date and what is not modelled") {
+  const std::string text =
+      file_named(memo(example::comparisons(), example::measurements()), "memo.md");
   for (const Comparison& row : example::comparisons())
     CHECK(contains(text, row.candidate_instance.substr(0, 8)));
-  for (const char* part : {"projected", "extrapolated", "2026-07-20", "Not modelled", "porting the code",
-                           "1 CNY = 0.138 USD", "3 of 100 rays differ", "charts/time.svg", "charts/cost.svg",
-                           "the scene needs 45 GB", "never", "implausible"})
+  for (const char* part :
+       {"projected", "extrapolated", "2026-07-20", "Not modelled", "porting the code",
+        "1 CNY = 0.138 USD", "3 of 100 rays differ", "charts/time.svg", "charts/cost.svg",
+        "the scene needs 45 GB", "never", "implausible"})
     CHECK(contains(text, part));
 }
 
@@ -123,7 +128,8 @@ TEST_CASE("hostile names are only names in Markdown, HTML and charts") {
 }
 
 TEST_CASE("the HTML needs nothing from outside") {
-  const std::string html = file_named(memo(example::comparisons(), example::measurements()), "memo.html");
+  const std::string html =
+      file_named(memo(example::comparisons(), example::measurements()), "memo.html");
   CHECK(contains(html, "<svg"));
   CHECK_FALSE(contains(html, "src="));
   CHECK_FALSE(contains(html, "<link"));
@@ -158,8 +164,9 @@ TEST_CASE("results are written whole or not at all") {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{1000, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  CHECK_THROWS_WITH_AS(write_results(folder.path, {{"a.csv", "new"}, {"charts/b.svg", std::string(5000, 'x')}}),
-                       doctest::Contains("charts/b.svg: File too large"), Failure);
+  CHECK_THROWS_WITH_AS(
+      write_results(folder.path, {{"a.csv", "new"}, {"charts/b.svg", std::string(5000, 'x')}}),
+      doctest::Contains("charts/b.svg: File too large"), Failure);
   setrlimit(RLIMIT_FSIZE, &before);
   CHECK(bytes_of(folder.path / "a.csv") == "old");
   CHECK(bytes_of(folder.path / "charts/b.svg") == "old");
@@ -170,5 +177,6 @@ TEST_CASE("results are written whole or not at all") {
 TEST_CASE("a folder that cannot be made is a Failure with the system's text") {
   const Folder folder;
   write_results(folder.path, {{"file", "x"}});
-  CHECK_THROWS_WITH_AS(write_results(folder.path / "file", {{"a.csv", "x"}}), doctest::Contains("Not a directory"), Failure);
+  CHECK_THROWS_WITH_AS(write_results(folder.path / "file", {{"a.csv", "x"}}),
+                       doctest::Contains("Not a directory"), Failure);
 }

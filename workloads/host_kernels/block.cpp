@@ -22,11 +22,16 @@ struct Abandoned {};
 
 const char* name_of(Operation operation) {
   switch (operation) {
-  case Operation::none: return "nothing";
-  case Operation::barrier: return "sync()";
-  case Operation::warp_barrier: return "sync_warp()";
-  case Operation::shuffle: return "a shuffle";
-  case Operation::vote: return "a vote";
+  case Operation::none:
+    return "nothing";
+  case Operation::barrier:
+    return "sync()";
+  case Operation::warp_barrier:
+    return "sync_warp()";
+  case Operation::shuffle:
+    return "a shuffle";
+  case Operation::vote:
+    return "a vote";
   }
   return "?";
 }
@@ -71,9 +76,9 @@ void Block::run(std::int64_t block_index, int threads, std::size_t shared_bytes,
   shadow_.assign((shared_bytes + 3) / 4, {});
   try {
     run_unstarted();
-    while (!exception_
-           && std::any_of(states_.begin(), states_.end(),
-                          [](const ThreadState& state) { return !state.ended; }))
+    while (!exception_ && std::any_of(states_.begin(), states_.end(), [](const ThreadState& state) {
+      return !state.ended;
+    }))
       go_on_where_possible();
   } catch (...) {
     exception_ = std::current_exception();
@@ -138,7 +143,8 @@ void Block::abandon_waiting() {
 void Block::go_on_where_possible() {
   if (complete_warps()) return;
   if (complete_barrier()) return;
-  throw KernelFault(fmt::format("block {}: a divergent barrier: {}", block_index_, describe_waiting()));
+  throw KernelFault(
+      fmt::format("block {}: a divergent barrier: {}", block_index_, describe_waiting()));
 }
 
 bool Block::complete_warps() {
@@ -161,7 +167,8 @@ bool Block::complete_warp(int first, int last) {
     ThreadState& state = states_[static_cast<std::size_t>(thread)];
     if (leader.waits_for == Operation::vote) state.result = votes;
     if (leader.waits_for == Operation::shuffle)
-      state.result = states_[static_cast<std::size_t>(std::min(first + state.source, last - 1))].value;
+      state.result =
+          states_[static_cast<std::size_t>(std::min(first + state.source, last - 1))].value;
   }
   ++warp_epochs_[static_cast<std::size_t>(first / warp_size)];
   for (const int thread : order_)
@@ -232,8 +239,9 @@ void Block::check_shared_view(int thread, std::size_t offset, std::size_t count,
   if (offset % alignment != 0)
     fault(thread, fmt::format("shared memory at byte {} is not aligned to {}", offset, alignment));
   if (offset > shared_.size() || count > (shared_.size() - offset) / size)
-    fault(thread, fmt::format("{} objects of {} bytes at byte {} exceed the {} bytes of shared memory",
-                              count, size, offset, shared_.size()));
+    fault(thread,
+          fmt::format("{} objects of {} bytes at byte {} exceed the {} bytes of shared memory",
+                      count, size, offset, shared_.size()));
 }
 
 std::byte* Block::touch_shared(int thread, std::size_t offset, std::size_t bytes, Access access) {
@@ -285,9 +293,10 @@ void Block::check_race(int thread, std::size_t word, Access access) {
   if (access == Access::read)
     note_read(shadow, thread, warp_epoch);
   else if (read_by_others(shadow, thread, warp_epoch))
-    fault(thread, fmt::format("thread {} writes shared word {} that thread {} reads, with no barrier "
-                              "between",
-                              thread, word, shadow.reader));
+    fault(thread,
+          fmt::format("thread {} writes shared word {} that thread {} reads, with no barrier "
+                      "between",
+                      thread, word, shadow.reader));
   if (access == Access::read) return;
   shadow.written = true;
   shadow.write_was_atomic = access == Access::atomic;

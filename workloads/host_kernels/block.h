@@ -1,7 +1,7 @@
-// One thread block on the CPU: its threads as fibres, its shared memory with a shadow that knows who
-// touched what, its barriers and warp operations. Follows CUDA's rules and turns what CUDA leaves
-// undefined (a barrier that some threads miss, an index out of range, a race, a read of memory
-// nobody wrote) into a KernelFault. Leaves out global memory, which the sanitizers watch.
+// One thread block on the CPU: its threads as fibres, its shared memory with a shadow that knows
+// who touched what, its barriers and warp operations. Follows CUDA's rules and turns what CUDA
+// leaves undefined (a barrier that some threads miss, an index out of range, a race, a read of
+// memory nobody wrote) into a KernelFault. Leaves out global memory, which the sanitizers watch.
 #pragma once
 
 #include "workloads/host_kernels/fibre.h"

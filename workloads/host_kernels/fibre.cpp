@@ -101,16 +101,16 @@ struct Fibre::State {
 Fibre::Fibre(std::function<void()> body) : state_(std::make_unique<State>()) {
   State* state = state_.get();
   state->body = std::move(body);
-  state->fibre = boost::context::fiber(
-      std::allocator_arg, NotedStack{&state->stack_bottom, &state->stack_size},
-      [state](boost::context::fiber&& resumer) {
-        state->resumer = std::move(resumer);
-        state->notes.inside_fibre();
-        state->body();
-        state->ended = true;
-        state->notes.ending();
-        return std::move(state->resumer);
-      });
+  state->fibre = boost::context::fiber(std::allocator_arg,
+                                       NotedStack{&state->stack_bottom, &state->stack_size},
+                                       [state](boost::context::fiber&& resumer) {
+                                         state->resumer = std::move(resumer);
+                                         state->notes.inside_fibre();
+                                         state->body();
+                                         state->ended = true;
+                                         state->notes.ending();
+                                         return std::move(state->resumer);
+                                       });
 }
 
 Fibre::~Fibre() = default;

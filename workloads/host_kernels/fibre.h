@@ -1,5 +1,6 @@
-// One suspended function call with a stack of its own: Boost.Context's fiber plus what the sanitizers
-// must be told when stacks change. Stacks are pooled per OS thread. Leaves out scheduling.
+// One suspended function call with a stack of its own: Boost.Context's fiber plus what the
+// sanitizers must be told when stacks change. Stacks are pooled per OS thread. Leaves out
+// scheduling.
 #pragma once
 
 #include <functional>

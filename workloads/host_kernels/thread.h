@@ -21,7 +21,9 @@ template <class T>
 class SharedElement {
 public:
   SharedElement(Block* block, int thread, std::size_t offset)
-      : block_(block), thread_(thread), offset_(offset) {}
+      : block_(block),
+        thread_(thread),
+        offset_(offset) {}
   operator T() const {
     T value;
     std::memcpy(&value, block_->touch_shared(thread_, offset_, sizeof(T), Block::Access::read),
@@ -52,7 +54,10 @@ class SharedArray {
 
 public:
   SharedArray(Block* block, int thread, std::size_t offset, std::size_t count)
-      : block_(block), thread_(thread), offset_(offset), count_(count) {
+      : block_(block),
+        thread_(thread),
+        offset_(offset),
+        count_(count) {
     block_->check_shared_view(thread, offset, count, sizeof(T), alignof(T));
   }
   SharedElement<T> operator[](std::size_t index) const {
@@ -63,16 +68,15 @@ public:
   /// For atomics: the address, marked as atomically written.
   T* atomic_address(std::size_t index) const {
     check(index);
-    return reinterpret_cast<T*>(block_->touch_shared(thread_, offset_ + index * sizeof(T), sizeof(T),
-                                                     Block::Access::atomic));
+    return reinterpret_cast<T*>(block_->touch_shared(thread_, offset_ + index * sizeof(T),
+                                                     sizeof(T), Block::Access::atomic));
   }
 
 private:
   void check(std::size_t index) const {
     if (index >= count_)
       throw host_kernels::KernelFault("thread " + std::to_string(thread_) + ": shared index "
-                                      + std::to_string(index) + " of "
-                                      + std::to_string(count_));
+                                      + std::to_string(index) + " of " + std::to_string(count_));
   }
   Block* block_;
   int thread_;
@@ -83,7 +87,10 @@ class Thread {
 public:
   using Site = std::source_location;
   Thread(Block* block, std::int64_t block_index, int thread, int block_size, std::int64_t grid_size)
-      : block_(block), block_index_(block_index), grid_size_(grid_size), thread_(thread),
+      : block_(block),
+        block_index_(block_index),
+        grid_size_(grid_size),
+        thread_(thread),
         block_size_(block_size) {}
 
   int thread_index() const { return thread_; }

@@ -44,11 +44,13 @@ struct Transform {
 class Reader {
 public:
   Reader(std::string_view bytes, const std::filesystem::path& file)
-      : lines_(bytes), file_(file.string()) {}
+      : lines_(bytes),
+        file_(file.string()) {}
 
   SourceMesh read() {
     std::string_view line;
-    if (!lines_.next(line) || !line.starts_with("AC3D")) fail("no 'AC3D' at the start", "an AC3D file");
+    if (!lines_.next(line) || !line.starts_with("AC3D"))
+      fail("no 'AC3D' at the start", "an AC3D file");
     open_.push_back({Transform{}, 1}); // what holds the world
     while (lines_.next(line)) {
       const std::vector<std::string_view> words = words_of(line);
@@ -75,18 +77,30 @@ private:
 
   void read_line(const std::vector<std::string_view>& words) {
     const std::string_view keyword = words[0];
-    if (keyword == "MATERIAL") read_material(words);
-    else if (keyword == "OBJECT") start_object();
-    else if (keyword == "name") object_.name = word(words, 1);
-    else if (keyword == "data") skip_data(count_in(words, 1));
-    else if (keyword == "texture") read_texture(words);
-    else if (keyword == "loc") read_numbers(words, object_.own.translation);
-    else if (keyword == "rot") read_numbers(words, object_.own.rotation);
-    else if (keyword == "numvert") read_vertices(count_in(words, 1));
-    else if (keyword == "SURF") surface_type_ = surface_type(words);
-    else if (keyword == "mat") surface_material_ = count_in(words, 1);
-    else if (keyword == "refs") read_surface(count_in(words, 1));
-    else if (keyword == "kids") end_object(count_in(words, 1));
+    if (keyword == "MATERIAL")
+      read_material(words);
+    else if (keyword == "OBJECT")
+      start_object();
+    else if (keyword == "name")
+      object_.name = word(words, 1);
+    else if (keyword == "data")
+      skip_data(count_in(words, 1));
+    else if (keyword == "texture")
+      read_texture(words);
+    else if (keyword == "loc")
+      read_numbers(words, object_.own.translation);
+    else if (keyword == "rot")
+      read_numbers(words, object_.own.rotation);
+    else if (keyword == "numvert")
+      read_vertices(count_in(words, 1));
+    else if (keyword == "SURF")
+      surface_type_ = surface_type(words);
+    else if (keyword == "mat")
+      surface_material_ = count_in(words, 1);
+    else if (keyword == "refs")
+      read_surface(count_in(words, 1));
+    else if (keyword == "kids")
+      end_object(count_in(words, 1));
     // numsurf, crease, texrep, texoff, subdiv, url, hidden, locked, folded: nothing that we show
   }
 
@@ -111,7 +125,8 @@ private:
   }
 
   template <std::size_t count>
-  void read_numbers(const std::vector<std::string_view>& words, std::array<double, count>& to) const {
+  void read_numbers(const std::vector<std::string_view>& words,
+                    std::array<double, count>& to) const {
     for (std::size_t i = 0; i < count; ++i)
       to[i] = number_in(words, i + 1);
   }
@@ -152,14 +167,16 @@ private:
   }
 
   void read_vertices(std::int64_t count) {
-    const Transform transform = open_.empty() ? object_.own : open_.back().transform.after(object_.own);
+    const Transform transform =
+        open_.empty() ? object_.own : open_.back().transform.after(object_.own);
     object_.first_vertex = mesh_.mesh.positions.size();
     object_.vertices = static_cast<std::size_t>(count);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::vector<std::string_view> words = next_words("a vertex");
-      const Point p = transform.applied_to({number_in(words, 0), number_in(words, 1), number_in(words, 2)});
-      mesh_.mesh.positions.push_back({static_cast<float>(p[0]), static_cast<float>(p[1]),
-                                      static_cast<float>(p[2])});
+      const Point p =
+          transform.applied_to({number_in(words, 0), number_in(words, 1), number_in(words, 2)});
+      mesh_.mesh.positions.push_back(
+          {static_cast<float>(p[0]), static_cast<float>(p[1]), static_cast<float>(p[2])});
     }
     if (mesh_.mesh.positions.size() > most_indices)
       fail("more vertices than can be numbered", fmt::format("at most {}", most_indices));
@@ -188,10 +205,11 @@ private:
       const std::vector<std::string_view> words = next_words("a corner of a surface");
       const auto corner = words.empty() ? std::nullopt : integer_of(words[0]);
       if (!corner || *corner < 0 || static_cast<std::size_t>(*corner) >= object_.vertices)
-        fail(words.empty() ? "an empty line" : fmt::format("vertex '{}'", words[0]),
-             fmt::format("the number of one of the object's {} vertices, from 0", object_.vertices));
-      corners_.push_back(static_cast<std::uint32_t>(object_.first_vertex
-                                                    + static_cast<std::size_t>(*corner)));
+        fail(
+            words.empty() ? "an empty line" : fmt::format("vertex '{}'", words[0]),
+            fmt::format("the number of one of the object's {} vertices, from 0", object_.vertices));
+      corners_.push_back(
+          static_cast<std::uint32_t>(object_.first_vertex + static_cast<std::size_t>(*corner)));
     }
     if (surface_type_ == 0 || surface_type_ == 4) add_triangles(surface_type_ == 4);
   }
@@ -211,7 +229,8 @@ private:
   SourceMaterial surface_material() const {
     const auto number = static_cast<std::size_t>(surface_material_);
     SourceMaterial material;
-    if (number < materials_.size()) material = materials_[number];
+    if (number < materials_.size())
+      material = materials_[number];
     else if (number > 0)
       fail(fmt::format("material {}", number), fmt::format("one of {}", materials_.size()));
     if (!object_.texture.empty()) {

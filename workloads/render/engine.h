@@ -30,7 +30,7 @@ constexpr std::int64_t paths_in_flight = std::int64_t{1} << 20;
 struct FrameRequest {
   std::int64_t frame = 0;
   int width = 0, height = 0;
-  int samples = 1;       ///< per pixel, numbered from first_sample
+  int samples = 1; ///< per pixel, numbered from first_sample
   int first_sample = 0;
   int max_bounces = 4;
   std::uint64_t seed = 1;
@@ -40,9 +40,9 @@ struct FrameRequest {
 };
 
 struct FrameResult {
-  std::vector<Float3> radiance;  ///< mean over samples, one per requested pixel (or width * height)
+  std::vector<Float3> radiance; ///< mean over samples, one per requested pixel (or width * height)
   std::vector<float> luminance_square_mean; ///< only where wanted
-  std::vector<Phase> phases;     ///< job_over_slice left at 1; the caller sets it
+  std::vector<Phase> phases;                ///< job_over_slice left at 1; the caller sets it
 };
 
 /// Rays for a test or a benchmark, by kind.

@@ -54,7 +54,8 @@ std::uint8_t byte_of(float radiance) {
 class PartialFile {
 public:
   explicit PartialFile(std::filesystem::path file)
-      : file_(std::move(file)), partial_(file_.string() + ".partial"),
+      : file_(std::move(file)),
+        partial_(file_.string() + ".partial"),
         descriptor_(open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     if (descriptor_ < 0) fail_writing(file_, errno);
   }
@@ -99,7 +100,8 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-template <class Number> Number number_of(std::string_view word) {
+template <class Number>
+Number number_of(std::string_view word) {
   Number number{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   return error == std::errc() && end == word.data() + word.size() ? number : Number{};
@@ -142,8 +144,7 @@ std::string encode_pfm(int width, int height, const std::vector<Float3>& radianc
   const std::size_t row_pixels = static_cast<std::size_t>(width);
   assert(radiance.size() == row_pixels * static_cast<std::size_t>(height));
   // A negative scale says little-endian. Rows go from the bottom up.
-  std::string bytes =
-      "PF\n" + std::to_string(width) + " " + std::to_string(height) + "\n-1.0\n";
+  std::string bytes = "PF\n" + std::to_string(width) + " " + std::to_string(height) + "\n-1.0\n";
   bytes.reserve(bytes.size() + radiance.size() * sizeof(Float3));
   for (std::size_t row = static_cast<std::size_t>(height); row-- > 0;)
     bytes.append(reinterpret_cast<const char*>(radiance.data() + row * row_pixels),

@@ -20,9 +20,12 @@ enum class Columns { standard, wide_integers, long_fields };
 /// The widths of a card's fields: `count` integers, then real numbers; one rule for each format.
 int integer_width(Columns columns) {
   switch (columns) {
-  case Columns::standard: return 8;
-  case Columns::wide_integers: return 10;
-  case Columns::long_fields: return 20;
+  case Columns::standard:
+    return 8;
+  case Columns::wide_integers:
+    return 10;
+  case Columns::long_fields:
+    return 20;
   }
   return 8;
 }
@@ -78,7 +81,8 @@ struct Face {
 class Reader {
 public:
   Reader(std::string_view bytes, const std::filesystem::path& file)
-      : lines_(bytes), file_(file.string()) {}
+      : lines_(bytes),
+        file_(file.string()) {}
 
   SourceMesh read() {
     bool more = next_line();
@@ -114,7 +118,8 @@ private:
 
   void next_card_of(const char* what) {
     if (!next_card())
-      fail(has_line_ ? fmt::format("keyword '{}'", trimmed_field(line_)) : "the end of the file", what);
+      fail(has_line_ ? fmt::format("keyword '{}'", trimmed_field(line_)) : "the end of the file",
+           what);
   }
 
   /// The card's fields as text: `integers` of them, then `reals`. Blank ones are empty.
@@ -124,8 +129,8 @@ private:
     std::string_view rest = line_;
     for (int i = 0; i < integers + reals; ++i) {
       const int width = i < integers ? integer_width(columns_) : real_width(columns_);
-      const std::size_t end = std::min(
-          by_commas ? rest.find(',') : static_cast<std::size_t>(width), rest.size());
+      const std::size_t end =
+          std::min(by_commas ? rest.find(',') : static_cast<std::size_t>(width), rest.size());
       result.push_back(trimmed_field(rest.substr(0, end)));
       rest.remove_prefix(std::min(rest.size(), end + (by_commas ? 1 : 0)));
     }
@@ -164,8 +169,10 @@ private:
     if (keyword == "*end") return false;
     if (keyword.starts_with("*include"))
       fail(fmt::format("'{}'", keyword), "one deck in one file (put the included files into it)");
-    if (keyword == "*keyword") read_format();
-    else if (keyword == "*node") read_nodes();
+    if (keyword == "*keyword")
+      read_format();
+    else if (keyword == "*node")
+      read_nodes();
     else if (keyword == "*part" || keyword.starts_with("*part_contact")
              || keyword.starts_with("*part_inertia"))
       read_parts(keyword == "*part");
@@ -222,8 +229,9 @@ private:
       const std::string title(trimmed_field(line_));
       if (!next_card()) return;
       // A part's card has columns of 10, unlike those of nodes and elements.
-      const Columns before = std::exchange(
-          columns_, columns_ == Columns::long_fields ? Columns::long_fields : Columns::wide_integers);
+      const Columns before =
+          std::exchange(columns_, columns_ == Columns::long_fields ? Columns::long_fields
+                                                                   : Columns::wide_integers);
       const std::int64_t id = integer(fields(1, 0)[0], "a part's id");
       columns_ = before;
       if (!title.empty()) part_titles_[id] = title;
@@ -236,8 +244,10 @@ private:
     int option_cards = 0;
     bool thickness = false;
     for (const std::string& option : options) {
-      if (option == "thickness" || option == "beta" || option == "mcid") thickness = true;
-      else if (option == "offset" || option == "dof") ++option_cards;
+      if (option == "thickness" || option == "beta" || option == "mcid")
+        thickness = true;
+      else if (option == "offset" || option == "dof")
+        ++option_cards;
       else
         fail(fmt::format("*ELEMENT_SHELL with option '{}'", option),
              "no options or THICKNESS, BETA, MCID, OFFSET and DOF");
@@ -257,8 +267,10 @@ private:
   void read_solids(const std::vector<std::string>& options) {
     int option_cards = 0;
     for (const std::string& option : options) {
-      if (option == "ortho") option_cards += 2;
-      else if (option == "dof") ++option_cards;
+      if (option == "ortho")
+        option_cards += 2;
+      else if (option == "dof")
+        ++option_cards;
       else if (option != "tet4totet10")
         fail(fmt::format("*ELEMENT_SOLID with option '{}'", option),
              "no options or ORTHO, DOF and TET4TOTET10");
@@ -344,9 +356,12 @@ private:
     std::vector<Face> faces;
     for (const Element& solid : solids_) {
       const auto& n = solid.nodes;
-      const bool tetrahedron = std::all_of(n.begin() + 4, n.end(), [&](auto id) { return id == n[3]; });
-      if (tetrahedron) collect_faces(solid, tetrahedron_faces, faces);
-      else collect_faces(solid, hexahedron_faces, faces);
+      const bool tetrahedron =
+          std::all_of(n.begin() + 4, n.end(), [&](auto id) { return id == n[3]; });
+      if (tetrahedron)
+        collect_faces(solid, tetrahedron_faces, faces);
+      else
+        collect_faces(solid, hexahedron_faces, faces);
     }
     std::map<std::array<std::uint32_t, 4>, int> times_used;
     for (const Face& face : faces)

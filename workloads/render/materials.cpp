@@ -30,13 +30,33 @@ const std::vector<NamedLook>& looks() {
   static const Material concrete{{0.42f, 0.41f, 0.39f}, 0, 0.2f};
   static const Material metal{{0.50f, 0.51f, 0.53f}, 0.10f, 0.3f};
   static const std::vector<NamedLook> all = {
-      {"glass", glass},        {"wind", glass},       {"tire", rubber},      {"tyre", rubber},
-      {"rubber", rubber},      {"grass", leaves},     {"street", asphalt},   {"tree", leaves},
-      {"leaf", leaves},        {"arbor", concrete},   {"asphalt", asphalt},  {"road", asphalt},
-      {"brick", brick},        {"roof1", brick},      {"house", brick},      {"concrete", concrete},
-      {"curb", concrete},      {"kerb", concrete},    {"wall", concrete},    {"building", concrete},
-      {"sand", {{0.50f, 0.42f, 0.30f}, 0, 0.2f}},     {"gravel", concrete},  {"steel", metal},
-      {"metal", metal},        {"chrome", metal},     {"longeron", metal},   {"barrier", metal},
+      {"glass", glass},
+      {"wind", glass},
+      {"tire", rubber},
+      {"tyre", rubber},
+      {"rubber", rubber},
+      {"grass", leaves},
+      {"street", asphalt},
+      {"tree", leaves},
+      {"leaf", leaves},
+      {"arbor", concrete},
+      {"asphalt", asphalt},
+      {"road", asphalt},
+      {"brick", brick},
+      {"roof1", brick},
+      {"house", brick},
+      {"concrete", concrete},
+      {"curb", concrete},
+      {"kerb", concrete},
+      {"wall", concrete},
+      {"building", concrete},
+      {"sand", {{0.50f, 0.42f, 0.30f}, 0, 0.2f}},
+      {"gravel", concrete},
+      {"steel", metal},
+      {"metal", metal},
+      {"chrome", metal},
+      {"longeron", metal},
+      {"barrier", metal},
       {"bumper", {{0.10f, 0.10f, 0.11f}, 0.04f, 0.3f}},
       {"grill", rubber},
   };
@@ -124,9 +144,10 @@ void apply_overrides(const std::vector<MaterialOverride>& overrides, RenderScene
                      fmt::format("match = '{}', which fits no material", override.match),
                      "one that fits " + some_names(scene));
   for (std::size_t i = 0; i < scene.materials.size(); ++i) {
-    const auto first = std::find_if(
-        overrides.begin(), overrides.end(),
-        [&](const MaterialOverride& o) { return matches(o.match, scene.material_names[i]); });
+    const auto first =
+        std::find_if(overrides.begin(), overrides.end(), [&](const MaterialOverride& o) {
+          return matches(o.match, scene.material_names[i]);
+        });
     if (first != overrides.end()) scene.materials[i] = first->material;
   }
 }

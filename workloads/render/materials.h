@@ -15,9 +15,9 @@ Material default_material(const SourceMaterial& source, std::size_t number);
 /// lower case are the same.
 bool matches(std::string_view pattern, std::string_view text);
 
-/// Puts the overrides onto the scene's materials by their names; the first that matches wins. Throws
-/// BadInput, with the override's line, for one that matches no name: a slip there would otherwise
-/// change nothing in silence.
+/// Puts the overrides onto the scene's materials by their names; the first that matches wins.
+/// Throws BadInput, with the override's line, for one that matches no name: a slip there would
+/// otherwise change nothing in silence.
 void apply_overrides(const std::vector<MaterialOverride>& overrides, RenderScene& scene);
 
 } // namespace breakeven::render

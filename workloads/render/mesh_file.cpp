@@ -9,7 +9,6 @@
 #include <assimp/importerdesc.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,8 +96,8 @@ void add_mesh(const aiScene& scene, const aiMesh& from, const aiMatrix4x4& trans
   }
 }
 
-/// Each mesh as often as a node refers to it. A list instead of recursion: files can nest as deep as
-/// they like.
+/// Each mesh as often as a node refers to it. A list instead of recursion: files can nest as deep
+/// as they like.
 void add_nodes(const aiScene& scene, const std::filesystem::path& file, SourceMesh& to) {
   struct Placed {
     const aiNode* node;
@@ -146,7 +145,8 @@ SourceMesh load(const std::filesystem::path& file) {
                                      : "a file of the kind '" + extension + "'",
                    "a mesh as .obj, .ply, .stl, .gltf, .glb, .ac or .acc, or an LS-DYNA deck as "
                    ".k, .key or .dyn");
-  const std::string bytes = read_bytes(file); // also says what is wrong with a folder or an empty file
+  const std::string bytes =
+      read_bytes(file); // also says what is wrong with a folder or an empty file
   if (is_one_of(extension, deck_extensions)) return parse_ls_dyna(bytes, file);
   if (is_one_of(extension, ac3d_extensions)) return parse_ac3d(bytes, file);
   return load_with_assimp(file);

@@ -29,9 +29,8 @@ void Patches::add(std::uint32_t material, Side u, Side v, Surface surface, Colla
 }
 
 void Patches::quad(std::uint32_t material, Point a, Point b, Point c, Point d) {
-  add(material, {0, 1, 1}, {0, 1, 1}, [=](double u, double v) {
-    return between(between(a, b, u), between(d, c, u), v);
-  });
+  add(material, {0, 1, 1}, {0, 1, 1},
+      [=](double u, double v) { return between(between(a, b, u), between(d, c, u), v); });
 }
 
 void Patches::box(std::uint32_t material, Point low, Point high) {
@@ -55,9 +54,10 @@ void Patches::tube(std::uint32_t material, Point from, Point to, double radius_f
   const Point helper = std::abs(along.z) < 0.9 ? Point{0, 0, 1} : Point{1, 0, 0};
   Point across{helper.y * along.z - helper.z * along.y, helper.z * along.x - helper.x * along.z,
                helper.x * along.y - helper.y * along.x};
-  across = across
-           * (1 / std::sqrt(across.x * across.x + across.y * across.y + across.z * across.z));
-  const Point other{along.y * across.z - along.z * across.y, along.z * across.x - along.x * across.z,
+  across =
+      across * (1 / std::sqrt(across.x * across.x + across.y * across.y + across.z * across.z));
+  const Point other{along.y * across.z - along.z * across.y,
+                    along.z * across.x - along.x * across.z,
                     along.x * across.y - along.y * across.x};
   add(material, around, {length, 1, around.most == around.fewest ? 1 : 1 << 20},
       [=](double u, double v) {
@@ -69,8 +69,7 @@ void Patches::tube(std::uint32_t material, Point from, Point to, double radius_f
 
 void Patches::ellipsoid(std::uint32_t material, Point centre, Point radii, int fewest_around) {
   const double around = 2 * pi * std::max({radii.x, radii.y, radii.z});
-  add(
-      material, {around / 2, std::max(2, fewest_around / 2)}, {around, fewest_around},
+  add(material, {around / 2, std::max(2, fewest_around / 2)}, {around, fewest_around},
       [=](double u, double v) {
         const double polar = pi * u, angle = 2 * pi * v;
         return centre
@@ -102,8 +101,7 @@ SourceMesh Patches::mesh_with(std::int64_t triangles) const {
     const double middle = 0.5 * (low + high);
     (triangles_at(middle) < triangles ? low : high) = middle;
   }
-  const bool low_is_nearer =
-      triangles - triangles_at(low) < triangles_at(high) - triangles;
+  const bool low_is_nearer = triangles - triangles_at(low) < triangles_at(high) - triangles;
   return mesh_at(low_is_nearer ? low : high);
 }
 

@@ -1,6 +1,6 @@
 // Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random
-// Numbers: As Easy as 1, 2, 3", SC 2011. Integers only, so every path draws the same bits; no state,
-// so any sample of any pixel can be drawn alone.
+// Numbers: As Easy as 1, 2, 3", SC 2011. Integers only, so every path draws the same bits; no
+// state, so any sample of any pixel can be drawn alone.
 #pragma once
 
 #include "workloads/host_device.h"

@@ -128,7 +128,8 @@ private:
   void markings() {
     for (double x = street_begin_x; x < street_end_x; x += 6)
       level("marking", x, x + 3, lane_middle_y - 0.07, lane_middle_y + 0.07, marking_z);
-    level("marking", street_begin_x, street_end_x, lanes_end_y - 0.16, lanes_end_y - 0.04, marking_z);
+    level("marking", street_begin_x, street_end_x, lanes_end_y - 0.16, lanes_end_y - 0.04,
+          marking_z);
     level("marking", street_begin_x, street_end_x, far_kerb_y + 0.25, far_kerb_y + 0.37, marking_z);
     for (double x = street_begin_x + 4; x < street_end_x; x += 6.1) // bays
       level("marking", x, x + 0.1, lanes_end_y, near_kerb_y, marking_z);
@@ -140,8 +141,8 @@ private:
     return f.origin + f.right * across + f.inwards * depth + Point{0, 0, up};
   }
 
-  void rectangle(const Facade& f, std::uint32_t material, double x0, double x1, double z0, double z1,
-                 double depth) {
+  void rectangle(const Facade& f, std::uint32_t material, double x0, double x1, double z0,
+                 double z1, double depth) {
     patches_.quad(material, at(f, x0, z0, depth), at(f, x1, z0, depth), at(f, x1, z1, depth),
                   at(f, x0, z1, depth));
   }
@@ -191,8 +192,16 @@ private:
     const auto wall = patches_.material("facade_" + std::to_string(number % 5 + 1));
     const double depth = 12, end = x + width;
     const Point left{away > 0 ? x : end, y, 0}, right{away > 0 ? 1.0 : -1.0, 0, 0};
-    facade({left, right, {0, away, 0}, width, height, floors, bays, wall,
-            patches_.material("window"), patches_.material("frame")});
+    facade({left,
+            right,
+            {0, away, 0},
+            width,
+            height,
+            floors,
+            bays,
+            wall,
+            patches_.material("window"),
+            patches_.material("frame")});
     const auto roof = patches_.material("roof");
     const double back = y + away * depth;
     patches_.quad(wall, {x, y, 0}, {x, back, 0}, {x, back, height}, {x, y, height});
@@ -200,7 +209,8 @@ private:
     const auto sorted = [&](double from, double to, double z0, double z1, std::uint32_t material) {
       patches_.box(material, {x, std::min(from, to), z0}, {end, std::max(from, to), z1});
     };
-    sorted(y - away * 0.25, y + away * 0.2, height - 0.05, height + 0.3, patches_.material("frame"));
+    sorted(y - away * 0.25, y + away * 0.2, height - 0.05, height + 0.3,
+           patches_.material("frame"));
     sorted(y - away * 0.1, y + away * 0.1, 3.45, 3.6, patches_.material("frame"));
     // A pitched roof over it.
     const double ridge_y = y + away * 0.5 * depth, ridge_z = height + 3.2;
@@ -248,8 +258,8 @@ private:
       const double distance = std::cbrt(dice(0.15, 1));
       const Point direction{std::sin(polar) * std::cos(angle), std::sin(polar) * std::sin(angle),
                             std::cos(polar)};
-      const Point at = middle
-                       + Point{1.75 * direction.x, 1.75 * direction.y, 2.1 * direction.z} * distance;
+      const Point at =
+          middle + Point{1.75 * direction.x, 1.75 * direction.y, 2.1 * direction.z} * distance;
       leaf(dice() < 0.6 ? leaves : pale_leaves, at, size * dice(0.6, 1.2), dice);
     }
   }
@@ -257,9 +267,9 @@ private:
   void leaf(std::uint32_t material, Point at, double size, Dice& dice) {
     const double yaw = dice(0, 2 * pi), pitch = dice(-1.1, 1.1);
     const Point across = Point{std::cos(yaw), std::sin(yaw), 0} * (0.5 * size);
-    const Point up = Point{-std::sin(yaw) * std::sin(pitch), std::cos(yaw) * std::sin(pitch),
-                           std::cos(pitch)}
-                     * (0.5 * size);
+    const Point up =
+        Point{-std::sin(yaw) * std::sin(pitch), std::cos(yaw) * std::sin(pitch), std::cos(pitch)}
+        * (0.5 * size);
     patches_.quad(material, at - across - up, at + across - up, at + across + up, at - across + up);
   }
 
@@ -322,12 +332,11 @@ SourceMesh procedural_pole(double radius, double height) {
   patches.tube(post, {0, 0, 0}, {0, 0, height}, radius, radius, {0, 48, 48});
   patches.tube(post, {0, 0, 0}, {0, 0, 0.03}, 1.9 * radius, 1.9 * radius, {0, 32, 32});
   const auto disc = [&](double z, double r, int around) {
-    patches.add(
-        post, {0, 1, 1}, {0, around, around},
-        [=](double u, double v) {
-          return Point{r * u * std::cos(2 * pi * v), r * u * std::sin(2 * pi * v), z};
-        },
-        {true, false});
+    patches.add(post, {0, 1, 1}, {0, around, around},
+                [=](double u, double v) {
+                  return Point{r * u * std::cos(2 * pi * v), r * u * std::sin(2 * pi * v), z};
+                },
+                {true, false});
   };
   disc(0.03, 1.9 * radius, 32);
   disc(height, radius, 48);

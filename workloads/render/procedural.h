@@ -1,6 +1,7 @@
 // The built-in scene, "procedural:crash": a car, the lamp post that it hits, and the street around.
 // Made from formulas, so a study needs no files and can have any number of triangles; most of them
-// are in the car, as in a finite-element model. Metres, z up. Deterministic on any number of threads.
+// are in the car, as in a finite-element model. Metres, z up. Deterministic on any number of
+// threads.
 #pragma once
 
 #include "workloads/render/source_mesh.h"

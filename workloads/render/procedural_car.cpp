@@ -18,7 +18,8 @@ constexpr double pi = std::numbers::pi;
 // Metres; x = 0 is midway between the ends.
 constexpr double half_length = 2.22, half_width = 0.90;
 constexpr double front_axle_x = 1.36, rear_axle_x = -1.30;
-constexpr double wheel_radius = 0.325, arch_radius = 0.385, wheel_y = 0.775, tyre_half_width = 0.105;
+constexpr double wheel_radius = 0.325, arch_radius = 0.385, wheel_y = 0.775,
+                 tyre_half_width = 0.105;
 constexpr double sill_z = 0.19;
 
 /// A smooth curve through points of rising x (cubic Hermite, slopes from neighbours).
@@ -46,13 +47,20 @@ private:
 
 /// Height of the shoulder line: tail, boot, doors, bonnet, nose.
 double shoulder_z(double x) {
-  static const Curve curve({{-2.22, 0.90}, {-2.0, 0.965}, {-1.5, 0.985}, {-0.5, 0.96}, {0.6, 0.925},
-                            {1.1, 0.885}, {1.7, 0.79}, {2.05, 0.70}, {2.22, 0.62}});
+  static const Curve curve({{-2.22, 0.90},
+                            {-2.0, 0.965},
+                            {-1.5, 0.985},
+                            {-0.5, 0.96},
+                            {0.6, 0.925},
+                            {1.1, 0.885},
+                            {1.7, 0.79},
+                            {2.05, 0.70},
+                            {2.22, 0.62}});
   return curve(x);
 }
 
-/// Half of an outline seen from above, |x/a|^n + |y/b|^n = 1 for y >= 0: s from 0 at the front, where
-/// y = 0, over the side (1 to 2) to the rear, where y = 0 again at 3.
+/// Half of an outline seen from above, |x/a|^n + |y/b|^n = 1 for y >= 0: s from 0 at the front,
+/// where y = 0, over the side (1 to 2) to the rear, where y = 0 again at 3.
 struct Outline {
   double a, b, middle_x;
   static constexpr double n = 5;
@@ -161,7 +169,7 @@ private:
   }
 
   const char* wall_material(double s, double t) const {
-    const bool front = s < 1.07, rear = s > 1.93;
+    const bool front = s<1.07, rear = s> 1.93;
     if (t < 0.10) return "trim";
     if (front) {
       if (s < 0.66 && t > 0.14 && t < 0.34) return "grille";
@@ -264,7 +272,7 @@ private:
   }
 
   static const char* cabin_material(double s, double t) {
-    const bool windscreen = s < 0.93, rear_window = s > 2.1, side = s > 1.1 && s < 1.87;
+    const bool windscreen = s<0.93, rear_window = s> 2.1, side = s > 1.1 && s < 1.87;
     if (windscreen || rear_window) return t > 0.05 && t < 0.93 ? "glass" : "trim";
     if (!side) return t > 0.05 ? "paint" : "trim";
     if (t < 0.06) return "trim";
@@ -287,14 +295,13 @@ private:
           return cabin_wall(from + (to - from) * u, low + (high - low) * v);
         });
       }
-      add_both(
-          patches_.material("paint"), along, {0.55, 2},
-          [=](double u, double v) {
-            const Point edge = cabin_wall(from + (to - from) * u, 1);
-            const double crown = std::min(1.0, edge.y / 0.35) * 0.055 * (1 - v * v);
-            return Point{edge.x, edge.y * v, edge.z + crown};
-          },
-          {from <= 0, to >= 3});
+      add_both(patches_.material("paint"), along, {0.55, 2},
+               [=](double u, double v) {
+                 const Point edge = cabin_wall(from + (to - from) * u, 1);
+                 const double crown = std::min(1.0, edge.y / 0.35) * 0.055 * (1 - v * v);
+                 return Point{edge.x, edge.y * v, edge.z + crown};
+               },
+               {from <= 0, to >= 3});
     }
   }
 
@@ -328,16 +335,17 @@ private:
     turned(alloy, centre, outward, {0.08, 2}, [](double u) { // lip and barrel
       return std::array{rim_radius - 0.015 * u, tyre_half_width - 0.005 - 0.06 * u * u};
     });
-    turned(
-        dark, centre, outward, {0.2, 1},
-        [](double u) { return std::array{(rim_radius - 0.01) * u, tyre_half_width - 0.065}; },
-        {true, false});
-    turned(
-        alloy, centre, outward, {0.06, 2},
-        [](double u) {
-          return std::array{0.052 * std::sin(0.5 * pi * u), tyre_half_width - 0.03 + 0.018 * std::cos(0.5 * pi * u)};
-        },
-        {true, false});
+    turned(dark, centre, outward, {0.2, 1},
+           [](double u) {
+             return std::array{(rim_radius - 0.01) * u, tyre_half_width - 0.065};
+           },
+           {true, false});
+    turned(alloy, centre, outward, {0.06, 2},
+           [](double u) {
+             return std::array{0.052 * std::sin(0.5 * pi * u),
+                               tyre_half_width - 0.03 + 0.018 * std::cos(0.5 * pi * u)};
+           },
+           {true, false});
     constexpr int spokes = 10;
     for (int i = 0; i < spokes; ++i)
       spoke(alloy, centre, outward, 2 * pi * i / spokes);
@@ -389,7 +397,8 @@ private:
                plate = patches_.material("plate");
     for (const double side : {-1.0, 1.0}) {
       patches_.ellipsoid(paint, {0.66, side * 0.965, 1.00}, {0.075, 0.095, 0.062}, 12);
-      patches_.tube(trim, {0.67, side * 0.80, 0.945}, {0.66, side * 0.93, 0.985}, 0.02, 0.02, {0.1, 6});
+      patches_.tube(trim, {0.67, side * 0.80, 0.945}, {0.66, side * 0.93, 0.985}, 0.02, 0.02,
+                    {0.1, 6});
       for (const double x : {0.02, -0.76})
         patches_.ellipsoid(trim, {x, side * 0.878, 0.80}, {0.095, 0.018, 0.014}, 8);
     }

@@ -18,7 +18,8 @@ namespace breakeven::render {
 
 namespace {
 
-// Enough rays for steady averages of node visits and lane use, few enough for a second on two cores.
+// Enough rays for steady averages of node visits and lane use, few enough for a second on two
+// cores.
 constexpr std::int64_t counting_pixels_per_frame = 49'152;
 constexpr int brute_force_rays = 64;
 
@@ -37,8 +38,10 @@ Engine make_engine(const Job& job, Path path) {
   switch (path) {
   case Path::openmp:
     return make_embree_engine(job.scene, job.settings.acceleration, omp_get_max_threads());
-  case Path::host: return on_host::make_wavefront_engine(job.scene, job.settings.acceleration);
-  case Path::cuda: return on_cuda::make_wavefront_engine(job.scene, job.settings.acceleration);
+  case Path::host:
+    return on_host::make_wavefront_engine(job.scene, job.settings.acceleration);
+  case Path::cuda:
+    return on_cuda::make_wavefront_engine(job.scene, job.settings.acceleration);
   }
   throw std::logic_error("a path without an engine");
 }
@@ -69,7 +72,8 @@ void add_phase(std::vector<Phase>& phases, const Phase& phase) {
   add(same->work, phase.work);
 }
 
-/// Encodes and writes a frame; with no folder it is encoded only, so that the phase is always there.
+/// Encodes and writes a frame; with no folder it is encoded only, so that the phase is always
+/// there.
 Phase write_frame(const Settings& settings, const std::filesystem::path& folder, std::int64_t frame,
                   const std::vector<Float3>& radiance) {
   const double start = seconds_now();

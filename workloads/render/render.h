@@ -1,7 +1,7 @@
-// The render workload: an animation of a car crash, path traced. Takes the [workload] section, gives
-// the contract of workload.h: slices are some of the frames at some of the samples, phases are
-// deform, build, render (or its GPU parts) and output, and verification climbs three rungs: equal
-// random numbers and camera rays, equal hits, and a z-test between images.
+// The render workload: an animation of a car crash, path traced. Takes the [workload] section,
+// gives the contract of workload.h: slices are some of the frames at some of the samples, phases
+// are deform, build, render (or its GPU parts) and output, and verification climbs three rungs:
+// equal random numbers and camera rays, equal hits, and a z-test between images.
 #pragma once
 
 #include "workloads/render/engine.h"

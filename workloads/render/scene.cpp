@@ -48,8 +48,8 @@ Bounds bounds_of(const std::vector<Point>& positions) {
 }
 
 double widest(const Bounds& bounds) {
-  return std::max({bounds.high.x - bounds.low.x, bounds.high.y - bounds.low.y,
-                   bounds.high.z - bounds.low.z});
+  return std::max(
+      {bounds.high.x - bounds.low.x, bounds.high.y - bounds.low.y, bounds.high.z - bounds.low.z});
 }
 
 void move(std::vector<Point>& positions, Point by) {
@@ -96,9 +96,10 @@ Part surroundings_of(const Settings& settings) {
   move(part.positions, {input.position.x, input.position.y, input.position.z});
   const double size = widest(bounds_of(part.positions));
   if (size > widest_surroundings_m)
-    throw BadInput(input.file.string(), 0, fmt::format("surroundings {:.4g} m wide", size),
-                   fmt::format("at most {:.4g} m (surroundings_unit_m says what the file counts in)",
-                               widest_surroundings_m));
+    throw BadInput(
+        input.file.string(), 0, fmt::format("surroundings {:.4g} m wide", size),
+        fmt::format("at most {:.4g} m (surroundings_unit_m says what the file counts in)",
+                    widest_surroundings_m));
   return part;
 }
 
@@ -120,10 +121,9 @@ Part vehicle_of(const Settings& settings, std::int64_t triangles_of_others) {
 /// In front of the pole, which is at x = y = 0.
 void place_vehicle(const Settings& settings, Part& vehicle) {
   const Bounds bounds = bounds_of(vehicle.positions);
-  move(vehicle.positions,
-       {-settings.pole_radius_m - settings.gap_m - bounds.high.x,
-        -settings.pole_offset_m - 0.5 * (bounds.low.y + bounds.high.y),
-        static_cast<double>(settings.vehicle.position.z) - bounds.low.z});
+  move(vehicle.positions, {-settings.pole_radius_m - settings.gap_m - bounds.high.x,
+                           -settings.pole_offset_m - 0.5 * (bounds.low.y + bounds.high.y),
+                           static_cast<double>(settings.vehicle.position.z) - bounds.low.z});
 }
 
 /// Takes the part's memory with it, for a scene can be large.
@@ -131,7 +131,8 @@ void append(Part part, double scale, RenderScene& scene) {
   Mesh& mesh = scene.mesh;
   if (mesh.positions.size() + part.positions.size() > most_indices
       || mesh.triangles.size() + part.source.mesh.triangles.size() > most_indices / 3)
-    throw BadInput("[workload]", 0, "vehicle and surroundings of more triangles than can be numbered",
+    throw BadInput("[workload]", 0,
+                   "vehicle and surroundings of more triangles than can be numbered",
                    fmt::format("at most {} indices", most_indices));
   const auto first_vertex = static_cast<std::uint32_t>(mesh.positions.size());
   const auto first_material = static_cast<std::uint32_t>(scene.materials.size());

@@ -25,7 +25,7 @@ struct Mesh {
 /// Lambertian base under an optional dielectric coat (GGX).
 struct Material {
   Float3 albedo{0.6f, 0.6f, 0.6f};
-  float coat_reflectance = 0; ///< at normal incidence; 0 means purely diffuse, 0.04 a clear coat
+  float coat_reflectance = 0;  ///< at normal incidence; 0 means purely diffuse, 0.04 a clear coat
   float coat_roughness = 0.2f; ///< GGX alpha in [0.02, 1]
 };
 
@@ -39,14 +39,14 @@ struct Material {
 /// pole that its near side has not pushed back. Not a finite-element solution: it drives geometry,
 /// not safety claims.
 struct Crush {
-  float front_x = 0;       ///< rest x of the vehicle's foremost point
-  float pole_x = 0;        ///< x of the pole's near side
-  float pole_y = 0;        ///< lateral position of the pole's axis
-  float speed = 15.6f;     ///< world units per second (56 km/h at scale 1)
-  float depth = 0.5f;      ///< final crush, world units
-  float zone = 1.4f;       ///< length of the part that can deform
-  float width = 0.45f;     ///< half-width of the dent
-  float ripple = 0.25f;    ///< buckling, relative to the push
+  float front_x = 0;    ///< rest x of the vehicle's foremost point
+  float pole_x = 0;     ///< x of the pole's near side
+  float pole_y = 0;     ///< lateral position of the pole's axis
+  float speed = 15.6f;  ///< world units per second (56 km/h at scale 1)
+  float depth = 0.5f;   ///< final crush, world units
+  float zone = 1.4f;    ///< length of the part that can deform
+  float width = 0.45f;  ///< half-width of the dent
+  float ripple = 0.25f; ///< buckling, relative to the push
   float ripple_length = 0.3f;
 };
 
@@ -63,15 +63,15 @@ struct Light {
 };
 
 struct RenderScene {
-  Mesh mesh;                           ///< rest pose; the vehicle's vertices and triangles first
-  std::uint32_t vehicle_vertices = 0;  ///< those that `crush` moves
+  Mesh mesh;                          ///< rest pose; the vehicle's vertices and triangles first
+  std::uint32_t vehicle_vertices = 0; ///< those that `crush` moves
   std::uint32_t vehicle_triangles = 0;
   std::vector<Material> materials;
   std::vector<std::string> material_names; ///< as the input named them
   Crush crush;
   Camera camera;
   Light light;
-  double seconds_per_frame = 0.004;    ///< simulated time between frames
+  double seconds_per_frame = 0.004;     ///< simulated time between frames
   std::size_t degenerate_triangles = 0; ///< of the input files, without area and so left out
 };
 

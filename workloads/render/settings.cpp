@@ -20,9 +20,8 @@ constexpr double farthest_m = 1e6;
 std::string name_of(UpAxis up) { return up == UpAxis::y ? "y" : "z"; }
 
 Float3 point(const Section& section, const std::string& key, Float3 fallback) {
-  const std::vector<double> p =
-      section.numbers(key, 3, -farthest_m, farthest_m,
-                      std::vector<double>{fallback.x, fallback.y, fallback.z});
+  const std::vector<double> p = section.numbers(
+      key, 3, -farthest_m, farthest_m, std::vector<double>{fallback.x, fallback.y, fallback.z});
   return {static_cast<float>(p[0]), static_cast<float>(p[1]), static_cast<float>(p[2])};
 }
 
@@ -63,8 +62,8 @@ void read_inputs(const Section& section, Settings& settings) {
                  {"vehicle_unit_m", "vehicle_up", "vehicle_heading_deg", "vehicle_clearance_m"},
                  "file");
   if (settings.procedural) {
-    settings.triangles = section.integer("triangles", fewest_triangles, most_triangles_asked,
-                                         settings.triangles);
+    settings.triangles =
+        section.integer("triangles", fewest_triangles, most_triangles_asked, settings.triangles);
   } else {
     settings.vehicle = read_mesh_input(section, "file", "vehicle");
     settings.vehicle.position.z =
@@ -83,8 +82,8 @@ void read_inputs(const Section& section, Settings& settings) {
 void read_picture(const Section& section, Settings& settings) {
   settings.width = static_cast<int>(section.integer("width", 1, 16384, settings.width));
   settings.height = static_cast<int>(section.integer("height", 1, 16384, settings.height));
-  settings.samples_per_pixel = static_cast<int>(
-      section.integer("samples_per_pixel", 1, 65536, settings.samples_per_pixel));
+  settings.samples_per_pixel =
+      static_cast<int>(section.integer("samples_per_pixel", 1, 65536, settings.samples_per_pixel));
   settings.max_bounces =
       static_cast<int>(section.integer("max_bounces", 0, 64, settings.max_bounces));
   settings.frames = section.ranges("frames", 0, highest_frame, most_frames);
@@ -121,7 +120,8 @@ void read_view(const Section& section, Settings& settings) {
   settings.camera_target = point(section, "camera_target", settings.camera_target);
   if (!(length(settings.camera_target - settings.camera_position) > 0))
     section.fail(section.has("camera_target") ? "camera_target" : "camera_position",
-                 "workload.camera_target at camera_position", "a point that the camera can look at");
+                 "workload.camera_target at camera_position",
+                 "a point that the camera can look at");
   settings.field_of_view_deg =
       section.number("field_of_view_deg", 1, 170, settings.field_of_view_deg);
   settings.sun_azimuth_deg = section.number("sun_azimuth_deg", -360, 360, settings.sun_azimuth_deg);
@@ -133,7 +133,8 @@ void read_view(const Section& section, Settings& settings) {
 MaterialOverride read_override(const Section& section) {
   MaterialOverride override;
   override.match = section.text("match");
-  if (override.match.empty()) section.fail("match", "an empty match", "a name or a pattern such as \"tr-road*\"");
+  if (override.match.empty())
+    section.fail("match", "an empty match", "a name or a pattern such as \"tr-road*\"");
   const std::vector<double> albedo = section.numbers("albedo", 3, 0, 1);
   Material& material = override.material;
   material.albedo = {static_cast<float>(albedo[0]), static_cast<float>(albedo[1]),

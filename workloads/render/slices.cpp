@@ -31,8 +31,9 @@ std::string label_of(const Settings& settings, const Slice& slice) {
                                  ? fmt::format("{}", fmt::join(slice.units, ", "))
                                  : fmt::format("{} ... {} ({} frames)", slice.units.front(),
                                                slice.units.back(), slice.units.size());
-  return fmt::format("{} {} of {} at {} of {} samples", slice.units.size() == 1 ? "frame" : "frames",
-                     frames, settings.frames.size(), slice.repeats, settings.samples_per_pixel);
+  return fmt::format("{} {} of {} at {} of {} samples",
+                     slice.units.size() == 1 ? "frame" : "frames", frames, settings.frames.size(),
+                     slice.repeats, settings.samples_per_pixel);
 }
 
 } // namespace
@@ -54,10 +55,10 @@ Slice slice_of(const Settings& settings, double effort) {
 }
 
 std::vector<std::uint32_t> counting_pixels(int width, int height, std::int64_t budget) {
-  const int columns = (width + tile_edge - 1) / tile_edge, rows = (height + tile_edge - 1) / tile_edge;
+  const int columns = (width + tile_edge - 1) / tile_edge,
+            rows = (height + tile_edge - 1) / tile_edge;
   const std::int64_t tiles = static_cast<std::int64_t>(columns) * rows;
-  const std::int64_t wanted =
-      std::clamp<std::int64_t>(budget / (tile_edge * tile_edge), 1, tiles);
+  const std::int64_t wanted = std::clamp<std::int64_t>(budget / (tile_edge * tile_edge), 1, tiles);
   std::vector<std::uint32_t> pixels;
   for (std::int64_t chosen = 0; chosen < wanted; ++chosen) {
     // The middle of each of `wanted` equal shares of the tile sequence.

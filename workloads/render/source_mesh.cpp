@@ -29,9 +29,7 @@ struct HashOfPlace {
 bool is_finite(Float3 p) { return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z); }
 
 /// Adding zero makes -0 and 0 the same place.
-Place place_of(Float3 p) {
-  return {bits_of(p.x + 0.0f), bits_of(p.y + 0.0f), bits_of(p.z + 0.0f)};
-}
+Place place_of(Float3 p) { return {bits_of(p.x + 0.0f), bits_of(p.y + 0.0f), bits_of(p.z + 0.0f)}; }
 
 /// In double precision, so that only triangles without any area in their own numbers count.
 bool has_area(Float3 a, Float3 b, Float3 c) {

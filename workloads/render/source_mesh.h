@@ -10,8 +10,8 @@
 
 namespace breakeven::render {
 
-/// What [[workload.material]] matches: the file name of the texture, without folders, where there is
-/// one; else the name of the material; else that of the object or part.
+/// What [[workload.material]] matches: the file name of the texture, without folders, where there
+/// is one; else the name of the material; else that of the object or part.
 struct SourceMaterial {
   std::string name;
   std::optional<Float3> colour; ///< linear diffuse colour, where the input states one that counts

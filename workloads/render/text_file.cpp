@@ -34,9 +34,9 @@ void check_is_file(const std::filesystem::path& file) {
 std::string with_c_exponent(std::string_view text) {
   std::string number;
   for (const char c : text) {
-    const bool sign_after_digit = (c == '+' || c == '-') && !number.empty()
-                                  && (std::isdigit(static_cast<unsigned char>(number.back()))
-                                      || number.back() == '.');
+    const bool sign_after_digit =
+        (c == '+' || c == '-') && !number.empty()
+        && (std::isdigit(static_cast<unsigned char>(number.back())) || number.back() == '.');
     if (sign_after_digit && number.find('e') == std::string::npos) number += 'e';
     const bool exponent = c == 'd' || c == 'D' || c == 'E';
     // from_chars takes a plus in the exponent, but none in front.
@@ -51,7 +51,8 @@ std::string read_bytes(const std::filesystem::path& file) {
   check_is_file(file);
   const std::unique_ptr<std::FILE, CloseFile> stream(std::fopen(file.c_str(), "rb"));
   if (!stream)
-    throw BadInput(file.string(), 0, "a file that cannot be opened: " + std::string(std::strerror(errno)),
+    throw BadInput(file.string(), 0,
+                   "a file that cannot be opened: " + std::string(std::strerror(errno)),
                    "a readable file");
   std::string bytes;
   char buffer[1 << 16];
@@ -59,7 +60,8 @@ std::string read_bytes(const std::filesystem::path& file) {
     bytes.append(buffer, count);
   if (std::ferror(stream.get()))
     throw Failure("could not read '" + file.string() + "': " + std::strerror(errno));
-  if (bytes.empty()) throw BadInput(file.string(), 0, "an empty file", "a file with something in it");
+  if (bytes.empty())
+    throw BadInput(file.string(), 0, "an empty file", "a file with something in it");
   return bytes;
 }
 
@@ -105,8 +107,7 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
 std::optional<double> real_of(std::string_view text) {
   double number = 0;
   const std::string c_text = with_c_exponent(text);
-  const auto [end, error] =
-      std::from_chars(c_text.data(), c_text.data() + c_text.size(), number);
+  const auto [end, error] = std::from_chars(c_text.data(), c_text.data() + c_text.size(), number);
   // Too small for a double is zero; too large is an error.
   if (error == std::errc::result_out_of_range && end == c_text.data() + c_text.size()
       && c_text.find("e-") != std::string::npos)

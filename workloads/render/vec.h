@@ -10,9 +10,15 @@ struct Float3 {
   float x, y, z;
 };
 
-HOST_DEVICE inline Float3 operator+(Float3 a, Float3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-HOST_DEVICE inline Float3 operator-(Float3 a, Float3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-HOST_DEVICE inline Float3 operator*(Float3 a, Float3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
+HOST_DEVICE inline Float3 operator+(Float3 a, Float3 b) {
+  return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+HOST_DEVICE inline Float3 operator-(Float3 a, Float3 b) {
+  return {a.x - b.x, a.y - b.y, a.z - b.z};
+}
+HOST_DEVICE inline Float3 operator*(Float3 a, Float3 b) {
+  return {a.x * b.x, a.y * b.y, a.z * b.z};
+}
 HOST_DEVICE inline Float3 operator*(Float3 a, float s) { return {a.x * s, a.y * s, a.z * s}; }
 HOST_DEVICE inline Float3 operator*(float s, Float3 a) { return a * s; }
 HOST_DEVICE inline Float3 operator-(Float3 a) { return {-a.x, -a.y, -a.z}; }
@@ -45,6 +51,8 @@ HOST_DEVICE inline float largest_magnitude(Float3 a) {
   return fmaxf(fabsf(a.x), fmaxf(fabsf(a.y), fabsf(a.z)));
 }
 /// Rec. 709 luminance of linear RGB.
-HOST_DEVICE inline float luminance(Float3 c) { return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z; }
+HOST_DEVICE inline float luminance(Float3 c) {
+  return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z;
+}
 
 } // namespace breakeven::render

@@ -1,6 +1,6 @@
-// The three rungs of agreement. Each is stricter where it can be and looser where it must be: random
-// numbers and camera rays are equal to the bit; rays may differ where two triangles share an edge;
-// images from different seeds differ by noise of a known size.
+// The three rungs of agreement. Each is stricter where it can be and looser where it must be:
+// random numbers and camera rays are equal to the bit; rays may differ where two triangles share an
+// edge; images from different seeds differ by noise of a known size.
 #include "workloads/render/render.h"
 #include "workloads/render/shading.h"
 
@@ -49,9 +49,12 @@ struct NextRays {
 NextRays next_rays(const RenderScene& scene, std::int64_t frame, const std::vector<Ray>& rays,
                    const std::vector<Hit>& hits, std::uint64_t seed) {
   const std::vector<Float3> positions = positions_at(scene, frame);
-  const SceneView view{positions.data(),           scene.mesh.triangles.data(),
-                       scene.mesh.materials.data(), scene.materials.data(),
-                       scene.camera,                scene.light};
+  const SceneView view{positions.data(),
+                       scene.mesh.triangles.data(),
+                       scene.mesh.materials.data(),
+                       scene.materials.data(),
+                       scene.camera,
+                       scene.light};
   NextRays next;
   for (std::size_t i = 0; i < rays.size(); ++i) {
     if (hits[i].triangle == no_triangle) continue;
@@ -110,8 +113,8 @@ ImageAgreement compare_images(const FrameResult& a, const FrameResult& b, int sa
     const auto variance = [&](double mean, float square_mean) {
       return std::max(0.0, square_mean - mean * mean) / (samples - 1);
     };
-    const double sum = variance(mean_a, a.luminance_square_mean[i])
-                       + variance(mean_b, b.luminance_square_mean[i]);
+    const double sum =
+        variance(mean_a, a.luminance_square_mean[i]) + variance(mean_b, b.luminance_square_mean[i]);
     const double difference = mean_a - mean_b;
     difference_sum += difference;
     variance_sum += sum;
@@ -150,10 +153,12 @@ Verification compare_engines(const RenderScene& scene, const Settings& settings,
     camera_rays += rays.size();
     unequal += unequal_rays(rays, candidate.camera_rays(request));
     const std::vector<Hit> primary = reference.intersect(frame, rays, RayKind::closest);
-    compare_hits(primary, candidate.intersect(frame, rays, RayKind::closest), RayKind::closest, hits);
+    compare_hits(primary, candidate.intersect(frame, rays, RayKind::closest), RayKind::closest,
+                 hits);
     const NextRays next = next_rays(scene, frame, rays, primary, settings.seed);
     compare_hits(reference.intersect(frame, next.closest, RayKind::closest),
-                 candidate.intersect(frame, next.closest, RayKind::closest), RayKind::closest, hits);
+                 candidate.intersect(frame, next.closest, RayKind::closest), RayKind::closest,
+                 hits);
     compare_hits(reference.intersect(frame, next.any, RayKind::any),
                  candidate.intersect(frame, next.any, RayKind::any), RayKind::any, hits);
   }
@@ -172,7 +177,8 @@ Verification compare_engines(const RenderScene& scene, const Settings& settings,
                   && images.passing_share >= needed_pixel_share
                   && std::fabs(images.whole_image_z) <= whole_image_sigmas;
   result.evidence = fmt::format(
-      "{} of {} camera rays unequal in any bit; {:.4f} % of {} rays hit the same triangle ({} ties at "
+      "{} of {} camera rays unequal in any bit; {:.4f} % of {} rays hit the same triangle ({} ties "
+      "at "
       "one distance); {:.2f} % of {} pixels within the z-test (99.75 % needed), whole image {:.1f} "
       "standard errors apart; equal seeds differ by {:.2e} of the mean",
       unequal, camera_rays, 100 * hits.share(), hits.rays, hits.ties, 100 * images.passing_share,
