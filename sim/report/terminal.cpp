@@ -44,7 +44,7 @@ struct TableRow {
 };
 
 TableRow heading() {
-  return {"instance", "device", "time to result", "USD a run", "speed-up", "P(cheaper)", "verdict"};
+  return {"instance", "device", "time", "USD a run", "speed-up", "cheaper?", "verdict"};
 }
 
 std::string marked(const std::string& text, const std::string& evidence) {
@@ -143,12 +143,13 @@ std::string terminal_table(const std::vector<Comparison>& rows,
     text += line_of(table[i], widths);
     if (i == 0) text += std::string(std::min(columns, widths.total()), '-') + "\n";
   }
-  text += "\n"
-          + wrapped(
-              "Ranges are 10-90 % points. m measured here, x extrapolated from a measured slice, p "
-              "projected (not measured on that machine). The memo gives break-even points, "
-              "prices with dates, and what is not modelled.",
-              columns);
+  text +=
+      "\n"
+      + wrapped("Time: from set-up to download. Ranges are 10-90 % points. cheaper?: the "
+                "probability that it is. m measured here, x extrapolated from a measured slice, p "
+                "projected (not measured on that machine). The memo gives break-even points, "
+                "prices with dates, and what is not modelled.",
+                columns);
   return text + wrapped(measured_here(measurements), columns);
 }
 
