@@ -152,7 +152,7 @@ std::uint32_t trace_singly(RTCScene scene, const std::vector<Ray>& rays, Coheren
     set_ray(found.ray, ray);
     if constexpr (any) {
       query.occluded(found.ray);
-      sum += is_occluded(found.ray);
+      sum += is_end_of_occluded(found.ray.tfar);
     } else {
       clear_hit(found.hit);
       query.intersect(found);
@@ -180,7 +180,7 @@ std::uint32_t trace_in_packets(RTCScene scene, const std::vector<Ray>& rays, Coh
     else
       query.intersect(valid, packet);
     for (int lane = 0; lane < count; ++lane)
-      sum += any ? packet.ray.tfar[lane] < 0 : packet.hit.primID[lane];
+      sum += any ? is_end_of_occluded(packet.ray.tfar[lane]) : packet.hit.primID[lane];
   }
   return sum;
 }

@@ -110,8 +110,8 @@ std::string headline(const std::vector<Comparison>& rows) {
   const auto undecided = count_of(rows, Verdict::undecided);
   if (undecided > 0)
     return fmt::format(
-        "UNDECIDED: no candidate is clearly better; {} of {} could be, the others are "
-        "not. Measure on one of them before moving.",
+        "UNDECIDED: no candidate is clearly cheaper, {} of {} may be. A run on one of them "
+        "would decide it.",
         undecided, rows.size());
   return fmt::format("STAY on {}: none of the {} candidates pays.",
                      option_text(rows.front().baseline_instance, rows.front().baseline_count,

@@ -117,7 +117,7 @@ inline void clear_hit(RTCHit& hit) {
 }
 
 /// Embree sets the end of a ray that meets something to -infinity.
-inline bool is_occluded(const RTCRay& ray) { return ray.tfar < 0; }
+inline bool is_end_of_occluded(float t_max) { return t_max < 0; }
 
 template <class Packet>
 constexpr int packet_width = 8;

@@ -65,8 +65,10 @@ struct SlotList {
 };
 static_assert(paths_in_batch <= 256);
 
-/// Embree's answers for a batch: packets for camera rays, single rays for all others. Packets gain
-/// 1.6-1.9x on camera rays and nothing on scattered ones.
+/// Embree's answers for a batch. Camera rays go in packets that share their way through the tree,
+/// 3-4x faster than one by one. Scattered rays share nothing; in a packet marked incoherent Embree
+/// traces each alone, but is called once for all: +7 % for nearest hits, +40 % towards the sun
+/// (breakeven-peers render). What a lane answers does not depend on the others.
 template <class Packet>
 class EmbreeTracer {
 public:
@@ -77,57 +79,59 @@ public:
 
   /// The rays of slots [0, count).
   void primary(const RaysOfBatch& rays, int count, HitsOfBatch& hits) {
-    constexpr int width = packet_width<Packet>;
-    static_assert(paths_in_batch % width == 0);
-    alignas(64) Packet packet;
-    alignas(64) int valid[width];
-    for (int first = 0; first < count; first += width) {
-      for (int lane = 0; lane < width; ++lane)
-        valid[lane] = first + lane < count ? -1 : 0;
-      set_packet(packet, rays, first);
-      coherent_.intersect(valid, packet);
-      for (int lane = 0; lane < width; ++lane) {
-        hits.triangle[first + lane] =
-            scene_.triangle_of(packet.hit.geomID[lane], packet.hit.primID[lane]);
-        hits.u[first + lane] = packet.hit.u[lane];
-        hits.v[first + lane] = packet.hit.v[lane];
-      }
-    }
+    SlotList all;
+    for (int slot = 0; slot < count; ++slot)
+      all.append_if(true, slot);
+    nearest<Packet>(coherent_, rays, all, hits);
   }
-
   void bounced(const RaysOfBatch& rays, const SlotList& list, HitsOfBatch& hits) {
-    RTCRayHit found;
-    for (int i = 0; i < list.count; ++i) {
-      const int slot = list.slots[i];
-      set_ray(found.ray, ray_of(rays, slot));
-      clear_hit(found.hit);
-      incoherent_.intersect(found);
-      hits.triangle[slot] = scene_.triangle_of(found.hit.geomID, found.hit.primID);
-      hits.u[slot] = found.hit.u;
-      hits.v[slot] = found.hit.v;
-    }
+    nearest<RTCRayHit8>(incoherent_, rays, list, hits);
   }
-
   void shadows(const RaysOfBatch& rays, const SlotList& list, OfBatch<bool>& occluded) {
-    RTCRay shadow;
-    for (int i = 0; i < list.count; ++i) {
-      set_ray(shadow, ray_of(rays, list.slots[i]));
-      incoherent_.occluded(shadow);
-      occluded[list.slots[i]] = is_occluded(shadow);
+    alignas(64) Packet packet;
+    for (int first = 0; first < list.count; first += packet_width<Packet>) {
+      const int count = set_packet(packet, rays, list, first);
+      incoherent_.occluded(valid_, packet.ray);
+      for (int lane = 0; lane < count; ++lane)
+        occluded[list.slots[first + lane]] = is_end_of_occluded(packet.ray.tfar[lane]);
     }
   }
 
 private:
-  static Ray ray_of(const RaysOfBatch& rays, int slot) {
-    return {rays.origin.get(slot), 0.0f, rays.direction.get(slot), infinite_distance};
+  template <class AnyPacket>
+  void nearest(EmbreeQuery& query, const RaysOfBatch& rays, const SlotList& list,
+               HitsOfBatch& hits) {
+    alignas(64) AnyPacket packet;
+    for (int first = 0; first < list.count; first += packet_width<AnyPacket>) {
+      const int count = set_packet(packet, rays, list, first);
+      query.intersect(valid_, packet);
+      for (int lane = 0; lane < count; ++lane) {
+        const int slot = list.slots[first + lane];
+        hits.triangle[slot] = scene_.triangle_of(packet.hit.geomID[lane], packet.hit.primID[lane]);
+        hits.u[slot] = packet.hit.u[lane];
+        hits.v[slot] = packet.hit.v[lane];
+      }
+    }
   }
-  static void set_packet(Packet& packet, const RaysOfBatch& rays, int first) {
-    for (int lane = 0; lane < packet_width<Packet>; ++lane)
-      set_lane(packet, lane, ray_of(rays, first + lane));
+
+  /// Fills a packet from the list and gives how many lanes are used.
+  template <class AnyPacket>
+  int set_packet(AnyPacket& packet, const RaysOfBatch& rays, const SlotList& list, int first) {
+    constexpr int width = packet_width<AnyPacket>;
+    const int count = std::min(width, list.count - first);
+    for (int lane = 0; lane < width; ++lane) {
+      // Lanes past the last ray repeat it, switched off.
+      const int slot = list.slots[first + std::min(lane, count - 1)];
+      valid_[lane] = lane < count ? -1 : 0;
+      set_lane(packet, lane,
+               {rays.origin.get(slot), 0.0f, rays.direction.get(slot), infinite_distance});
+    }
+    return count;
   }
 
   const EmbreeScene& scene_;
   EmbreeQuery coherent_, incoherent_;
+  alignas(64) int valid_[16];
 };
 
 struct RayCounts {

@@ -87,7 +87,7 @@ private:
     RTCRay shadow;
     set_ray(shadow, ray);
     query.occluded(shadow);
-    return {is_occluded(shadow) ? 0 : no_triangle, 0, 0, 0};
+    return {is_end_of_occluded(shadow.tfar) ? 0 : no_triangle, 0, 0, 0};
   }
 
   static std::vector<std::uint32_t> wanted_pixels(const FrameRequest& request) {
