@@ -179,12 +179,13 @@ std::vector<Measurement> measure(const Scenario& scenario, const Workload& workl
   const Environment environment = read_environment(scenario.measure.threads);
   std::vector<Measurement> rows;
   for (const Path path : workload.paths) {
+    // What was measured before Ctrl-C is kept; the paths after it are missing rows.
+    if (interrupted() && !rows.empty()) break;
     Measurement blank = row_for(scenario, workload, path, environment);
     progress("verifying " + to_string(path), -1);
     const Verification verification = workload.verify(path);
     blank.verified = verification.passed;
     blank.verification = verification.evidence;
-    if (interrupted()) throw Failure("interrupted before anything was measured");
     if (!verification.passed) {
       blank.stop_reason = "not verified";
       rows.push_back(blank);
@@ -194,7 +195,7 @@ std::vector<Measurement> measure(const Scenario& scenario, const Workload& workl
     Taken taken;
     if (timed) {
       taken = sample_path(scenario, workload, path, frames, progress);
-      if (taken.runs.empty()) throw Failure("interrupted before anything was measured");
+      if (taken.runs.empty()) throw Failure("interrupted before a run was finished");
     } else {
       progress("counting on " + to_string(path), -1);
       taken.slice = workload.slice(0);
