@@ -1,23 +1,18 @@
 #include "workloads/host_kernels/block.h"
 
-#include <fmt/format.h>
+#include "workloads/host_kernels/launch_rules.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace breakeven::host_kernels {
 
 namespace {
 
-constexpr std::byte poison{0xCD};
-
-std::atomic<Order> schedule_order{Order::forward};
-std::atomic<std::uint64_t> schedule_seed{0};
-
-/// Thrown in threads that wait when their block is given up, so that their stacks unwind.
+/// Thrown in threads that wait while their block is given up, so that their stacks unwind.
 struct Abandoned {};
 
 const char* name_of(Operation operation) {
@@ -36,273 +31,227 @@ const char* name_of(Operation operation) {
   return "?";
 }
 
-bool same_site(const std::source_location& a, const std::source_location& b) {
-  return a.line() == b.line() && a.column() == b.column()
-         && std::strcmp(a.file_name(), b.file_name()) == 0;
+bool same_site(const Site& a, const Site& b) {
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
 
-std::vector<int> start_order(int threads, std::int64_t block) {
-  std::vector<int> order(static_cast<std::size_t>(threads));
-  std::iota(order.begin(), order.end(), 0);
-  const Schedule schedule = current_schedule();
-  if (schedule.order == Order::reverse) std::reverse(order.begin(), order.end());
-  if (schedule.order == Order::shuffled) {
-    std::mt19937_64 random(schedule.seed * 1'000'003 + static_cast<std::uint64_t>(block));
-    std::shuffle(order.begin(), order.end(), random);
+bool is_warp_operation(Operation operation) {
+  return operation != Operation::none && operation != Operation::barrier;
+}
+
+/// "3", "0-31" or "0, 2, 4, 6 and 28 more" of threads in rising order.
+std::string list_of(const std::vector<int>& threads) {
+  constexpr std::size_t most_ranges = 4;
+  std::string text;
+  std::size_t i = 0;
+  for (std::size_t range = 0; range < most_ranges && i < threads.size(); ++range) {
+    std::size_t last = i;
+    while (last + 1 < threads.size() && threads[last + 1] == threads[last] + 1)
+      ++last;
+    text += (range > 0 ? ", " : "") + std::to_string(threads[i]);
+    if (last > i) text += "-" + std::to_string(threads[last]);
+    i = last + 1;
   }
-  return order;
+  if (i < threads.size()) text += " and " + std::to_string(threads.size() - i) + " more";
+  return (threads.size() > 1 ? "threads " : "thread ") + text;
 }
 
 } // namespace
 
-void set_schedule(Schedule schedule) {
-  schedule_order = schedule.order;
-  schedule_seed = schedule.seed;
-}
-Schedule current_schedule() { return {schedule_order, schedule_seed}; }
-
-void Block::run(std::int64_t block_index, int threads, std::size_t shared_bytes, const Body& body) {
+void Block::run(const GridShape& grid, std::int64_t index, Schedule schedule,
+                const std::function<void(Block&, int)>& body) {
+  grid_ = grid;
+  index_ = index;
   body_ = &body;
-  block_index_ = block_index;
-  threads_ = threads;
-  started_ = 0;
-  order_ = start_order(threads, block_index);
-  states_.assign(static_cast<std::size_t>(threads), {});
+  started_ = ended_ = 0;
   exception_ = nullptr;
-  abandoned_ = false;
-  epoch_ = 1;
-  warp_epochs_.assign(static_cast<std::size_t>((threads + warp_size - 1) / warp_size), 1);
-  shared_.assign(shared_bytes, poison);
-  shadow_.assign((shared_bytes + 3) / 4, {});
+  unwinding_ = false;
   try {
-    run_unstarted();
-    while (!exception_ && std::any_of(states_.begin(), states_.end(), [](const ThreadState& state) {
-      return !state.ended;
-    }))
-      go_on_where_possible();
+    choose_order(schedule);
+    states_.assign(static_cast<std::size_t>(threads()), {});
+    shared_.begin_block(index, threads(), grid.shared_bytes);
+    start_threads();
+    while (ended_ < threads() && !exception_)
+      go_on();
   } catch (...) {
     exception_ = std::current_exception();
   }
-  abandon_waiting();
-  fibres_.clear();
-  if (exception_) std::rethrow_exception(exception_);
+  unwind_waiting();
+  body_ = nullptr;
+  if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
 }
 
-// A fibre runs one thread after the other to its end; only a thread that waits keeps its fibre, and
-// the next one then gets a new fibre. Kernels without barriers so cost one switch a block.
-void Block::run_unstarted() {
-  while (started_ < threads_ && !exception_) {
-    fibres_.push_back(std::make_unique<Fibre>([this] { worker_loop(); }));
-    running_fibre_ = fibres_.back().get();
-    if (!running_fibre_->resume()) fibres_.pop_back();
+void Block::choose_order(Schedule schedule) {
+  order_.resize(static_cast<std::size_t>(threads()));
+  std::iota(order_.begin(), order_.end(), 0);
+  if (schedule.order == Order::reverse) std::reverse(order_.begin(), order_.end());
+  if (schedule.order == Order::shuffled) {
+    std::seed_seq seeds{schedule.seed, schedule.seed >> 32, static_cast<std::uint64_t>(index_)};
+    std::mt19937 random(seeds);
+    std::shuffle(order_.begin(), order_.end(), random);
+  }
+  order_in_warp_ = order_;
+  if (schedule.order != Order::forward)
+    std::stable_sort(order_in_warp_.begin(), order_in_warp_.end(),
+                     [](int a, int b) { return a / threads_per_warp < b / threads_per_warp; });
+}
+
+// A fibre runs one thread after the other to its end. Only a thread that waits keeps its fibre, and
+// the next thread then starts on another. A block without barriers so costs one switch of stacks.
+void Block::start_threads() {
+  for (std::size_t next = 0; started_ < threads() && !exception_; ++next) {
+    if (next == fibres_.size())
+      fibres_.push_back(std::make_unique<Fibre>([this] { run_threads_not_started(); }));
+    running_ = fibres_[next].get();
+    running_->resume();
   }
 }
 
-void Block::worker_loop() {
-  Fibre* const own = running_fibre_;
-  while (started_ < threads_ && !exception_ && !abandoned_) {
+void Block::run_threads_not_started() {
+  while (started_ < threads() && !exception_) {
     const int thread = order_[static_cast<std::size_t>(started_++)];
-    running_thread_ = thread;
     try {
-      (*body_)(thread);
+      (*body_)(*this, thread);
     } catch (const Abandoned&) {
       // Another thread of the block has failed; its exception is the one to report.
     } catch (...) {
       if (!exception_) exception_ = std::current_exception();
     }
-    states_[static_cast<std::size_t>(thread)].ended = true;
-    running_fibre_ = own;
+    state(thread).ended = true;
+    ++ended_;
   }
+}
+
+void Block::wait(int thread, Operation operation, const Site& site) {
+  // A kernel that catches everything may come here again while its block is given up.
+  if (unwinding_) throw Abandoned{};
+  ThreadState& own = state(thread);
+  own.waits_for = operation;
+  own.site = site;
+  own.fibre = running_;
+  own.fibre->suspend();
+  if (unwinding_) throw Abandoned{};
 }
 
 void Block::resume(int thread) {
-  ThreadState& state = states_[static_cast<std::size_t>(thread)];
-  state.waits_for = Operation::none;
-  running_thread_ = thread;
-  running_fibre_ = state.fibre;
-  running_fibre_->resume();
+  ThreadState& next = state(thread);
+  next.waits_for = Operation::none;
+  running_ = next.fibre;
+  running_->resume();
 }
 
-void Block::wait(int thread, Operation operation, const std::source_location& site) {
-  ThreadState& state = states_[static_cast<std::size_t>(thread)];
-  state.waits_for = operation;
-  state.site = site;
-  state.fibre = running_fibre_;
-  state.fibre->suspend();
-  if (abandoned_) throw Abandoned{};
+void Block::unwind_waiting() {
+  unwinding_ = true;
+  for (std::size_t thread = 0; thread < states_.size(); ++thread)
+    if (states_[thread].waits_for != Operation::none) resume(static_cast<int>(thread));
 }
 
-void Block::abandon_waiting() {
-  abandoned_ = true;
-  for (int thread = 0; thread < threads_; ++thread) {
-    const ThreadState& state = states_[static_cast<std::size_t>(thread)];
-    if (state.waits_for != Operation::none && !state.ended) resume(thread);
-  }
+void Block::go_on() {
+  bool progress = false;
+  for (int warp = 0; warp < threads() / threads_per_warp; ++warp)
+    while (!exception_ && complete_warp(warp))
+      progress = true;
+  if (!progress && !exception_ && !complete_barrier()) divergence_fault();
 }
 
-void Block::go_on_where_possible() {
-  if (complete_warps()) return;
-  if (complete_barrier()) return;
-  throw KernelFault(
-      fmt::format("block {}: a divergent barrier: {}", block_index_, describe_waiting()));
-}
-
-bool Block::complete_warps() {
-  bool any = false;
-  for (int first = 0; first < threads_ && !exception_; first += warp_size)
-    any = complete_warp(first, std::min(first + warp_size, threads_)) || any;
-  return any;
-}
-
-bool Block::complete_warp(int first, int last) {
-  const ThreadState& leader = states_[static_cast<std::size_t>(first)];
-  if (leader.waits_for == Operation::none || leader.waits_for == Operation::barrier) return false;
-  std::uint32_t votes = 0;
-  for (int thread = first; thread < last; ++thread) {
-    const ThreadState& state = states_[static_cast<std::size_t>(thread)];
-    if (state.waits_for != leader.waits_for || !same_site(state.site, leader.site)) return false;
-    votes |= (state.value != 0 ? 1u : 0u) << (thread - first);
-  }
-  for (int thread = first; thread < last; ++thread) {
-    ThreadState& state = states_[static_cast<std::size_t>(thread)];
-    if (leader.waits_for == Operation::vote) state.result = votes;
-    if (leader.waits_for == Operation::shuffle)
-      state.result =
-          states_[static_cast<std::size_t>(std::min(first + state.source, last - 1))].value;
-  }
-  ++warp_epochs_[static_cast<std::size_t>(first / warp_size)];
-  for (const int thread : order_)
-    if (thread >= first && thread < last && !exception_) resume(thread);
+bool Block::complete_warp(int warp) {
+  const int first = warp * threads_per_warp;
+  ThreadState* const lanes = &state(first);
+  if (!is_warp_operation(lanes->waits_for)) return false;
+  for (int lane = 1; lane < threads_per_warp; ++lane)
+    if (lanes[lane].waits_for != lanes->waits_for || !same_site(lanes[lane].site, lanes->site))
+      return false;
+  exchange(lanes, warp);
+  for (int place = first; place < first + threads_per_warp && !exception_; ++place)
+    resume(order_in_warp_[static_cast<std::size_t>(place)]);
   return true;
+}
+
+void Block::exchange(ThreadState* lanes, int warp) {
+  if (lanes->waits_for == Operation::warp_barrier) shared_.warp_barrier(warp);
+  if (lanes->waits_for == Operation::shuffle)
+    for (int lane = 0; lane < threads_per_warp; ++lane)
+      lanes[lane].result = lanes[lanes[lane].source].value;
+  if (lanes->waits_for == Operation::vote) {
+    std::uint64_t votes = 0;
+    for (int lane = 0; lane < threads_per_warp; ++lane)
+      votes |= lanes[lane].value << lane;
+    for (int lane = 0; lane < threads_per_warp; ++lane)
+      lanes[lane].result = votes;
+  }
 }
 
 bool Block::complete_barrier() {
-  for (const ThreadState& state : states_)
-    if (state.waits_for != Operation::barrier || !same_site(state.site, states_.front().site))
-      return false;
-  ++epoch_;
-  for (const int thread : order_)
-    if (!exception_) resume(thread);
+  const ThreadState& leader = state(0);
+  for (const ThreadState& each : states_)
+    if (each.waits_for != Operation::barrier || !same_site(each.site, leader.site)) return false;
+  shared_.block_barrier();
+  for (const int thread : order_) {
+    if (exception_) break;
+    resume(thread);
+  }
   return true;
 }
 
-std::string Block::describe_waiting() const {
-  std::string text;
-  for (std::size_t first = 0; first < states_.size();) {
-    std::size_t last = first;
-    const auto same = [&](const ThreadState& a, const ThreadState& b) {
-      return a.ended == b.ended && a.waits_for == b.waits_for
-             && (a.ended || same_site(a.site, b.site));
+void Block::divergence_fault() const {
+  const std::string block = "block " + std::to_string(index_);
+  for (int thread = 0; thread < threads(); ++thread)
+    if (is_warp_operation(state(thread).waits_for)) {
+      const int first = thread - thread % threads_per_warp;
+      throw KernelFault(block + ", warp " + std::to_string(first / threads_per_warp)
+                        + ": divergent warp operation: "
+                        + whereabouts(first, first + threads_per_warp));
+    }
+  throw KernelFault(block + ": divergent barrier: " + whereabouts(0, threads()));
+}
+
+/// "threads 0-31 wait at sync() (file:line), threads 32-63 have returned"
+std::string Block::whereabouts(int first, int last) const {
+  struct Group {
+    const ThreadState* at;
+    std::vector<int> threads;
+  };
+  std::vector<Group> groups;
+  for (int thread = first; thread < last; ++thread) {
+    const ThreadState& own = state(thread);
+    const auto together = [&](const Group& group) {
+      return group.at->ended == own.ended && group.at->waits_for == own.waits_for
+             && (own.ended || same_site(group.at->site, own.site));
     };
-    while (last + 1 < states_.size() && same(states_[first], states_[last + 1]))
-      ++last;
-    const ThreadState& state = states_[first];
-    text += fmt::format("{}threads {}-{} {}", text.empty() ? "" : ", ", first, last,
-                        state.ended ? "have returned"
-                                    : fmt::format("wait at {} in line {}", name_of(state.waits_for),
-                                                  state.site.line()));
-    first = last + 1;
+    auto group = std::find_if(groups.begin(), groups.end(), together);
+    if (group == groups.end()) group = groups.insert(group, {&own, {}});
+    group->threads.push_back(thread);
+  }
+  std::string text;
+  for (const Group& group : groups) {
+    const bool several = group.threads.size() > 1;
+    text += (text.empty() ? "" : ", ") + list_of(group.threads);
+    if (group.at->ended)
+      text += several ? " have returned" : " has returned";
+    else
+      text += std::string(several ? " wait at " : " waits at ") + name_of(group.at->waits_for)
+              + " (" + group.at->site.file + ":" + std::to_string(group.at->site.line) + ")";
   }
   return text;
 }
 
-void Block::barrier(int thread, const std::source_location& site) {
-  wait(thread, Operation::barrier, site);
-}
+void Block::barrier(int thread, const Site& site) { wait(thread, Operation::barrier, site); }
 
-void Block::warp_barrier(int thread, const std::source_location& site) {
+void Block::warp_barrier(int thread, const Site& site) {
   wait(thread, Operation::warp_barrier, site);
 }
 
-std::uint64_t Block::shuffle(int thread, std::uint64_t value, int source,
-                             const std::source_location& site) {
-  ThreadState& state = states_[static_cast<std::size_t>(thread)];
-  state.value = value;
-  state.source = source & (warp_size - 1);
+std::uint64_t Block::shuffle(int thread, std::uint64_t value, int source, const Site& site) {
+  state(thread).value = value;
+  state(thread).source = source;
   wait(thread, Operation::shuffle, site);
-  return state.result;
+  return state(thread).result;
 }
 
-std::uint32_t Block::vote(int thread, bool value, const std::source_location& site) {
-  ThreadState& state = states_[static_cast<std::size_t>(thread)];
-  state.value = value ? 1 : 0;
+std::uint32_t Block::vote(int thread, bool value, const Site& site) {
+  state(thread).value = value ? 1 : 0;
   wait(thread, Operation::vote, site);
-  return static_cast<std::uint32_t>(state.result);
-}
-
-void Block::fault(int thread, const std::string& what) const {
-  throw KernelFault(fmt::format("block {} thread {}: {}", block_index_, thread, what));
-}
-
-void Block::check_shared_view(int thread, std::size_t offset, std::size_t count, std::size_t size,
-                              std::size_t alignment) const {
-  if (offset % alignment != 0)
-    fault(thread, fmt::format("shared memory at byte {} is not aligned to {}", offset, alignment));
-  if (offset > shared_.size() || count > (shared_.size() - offset) / size)
-    fault(thread,
-          fmt::format("{} objects of {} bytes at byte {} exceed the {} bytes of shared memory",
-                      count, size, offset, shared_.size()));
-}
-
-std::byte* Block::touch_shared(int thread, std::size_t offset, std::size_t bytes, Access access) {
-  for (std::size_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
-    check_race(thread, word, access);
-  return shared_.data() + offset;
-}
-
-/// Whether an earlier access is separated from now by a barrier of the block or of the warp.
-bool Block::ordered(int earlier, std::uint32_t earlier_epoch, std::uint32_t earlier_warp_epoch,
-                    int now) const {
-  if (earlier == now || earlier_epoch != epoch_) return true;
-  return earlier / warp_size == now / warp_size
-         && earlier_warp_epoch != warp_epochs_[static_cast<std::size_t>(now / warp_size)];
-}
-
-/// Remembers one reader for its warp, whether others of the warp read in the same stretch between
-/// warp operations, and whether another warp read too.
-void Block::note_read(WordShadow& shadow, int thread, std::uint32_t warp_epoch) const {
-  const bool first = shadow.read_epoch != epoch_;
-  if (!first && shadow.reader / warp_size != thread / warp_size) {
-    shadow.read_by_warps = true;
-    return;
-  }
-  const bool new_stretch = first || shadow.read_warp_epoch != warp_epoch;
-  shadow.read_by_lanes = !new_stretch && (shadow.read_by_lanes || shadow.reader != thread);
-  if (first) shadow.read_by_warps = false;
-  shadow.reader = thread;
-  shadow.read_epoch = epoch_;
-  shadow.read_warp_epoch = warp_epoch;
-}
-
-bool Block::read_by_others(const WordShadow& shadow, int thread, std::uint32_t warp_epoch) const {
-  if (shadow.read_epoch != epoch_) return false;
-  if (shadow.read_by_warps || shadow.reader / warp_size != thread / warp_size) return true;
-  return shadow.read_warp_epoch == warp_epoch && (shadow.read_by_lanes || shadow.reader != thread);
-}
-
-void Block::check_race(int thread, std::size_t word, Access access) {
-  WordShadow& shadow = shadow_[word];
-  const std::uint32_t warp_epoch = warp_epochs_[static_cast<std::size_t>(thread / warp_size)];
-  if (access != Access::write && !shadow.written)
-    fault(thread, fmt::format("shared word {} is read before anything was written to it", word));
-  if (shadow.written && !(access == Access::atomic && shadow.write_was_atomic)
-      && !ordered(shadow.writer, shadow.write_epoch, shadow.write_warp_epoch, thread))
-    fault(thread, fmt::format("threads {} and {} both touch shared word {}, one writing, with no "
-                              "barrier between",
-                              shadow.writer, thread, word));
-  if (access == Access::read)
-    note_read(shadow, thread, warp_epoch);
-  else if (read_by_others(shadow, thread, warp_epoch))
-    fault(thread,
-          fmt::format("thread {} writes shared word {} that thread {} reads, with no barrier "
-                      "between",
-                      thread, word, shadow.reader));
-  if (access == Access::read) return;
-  shadow.written = true;
-  shadow.write_was_atomic = access == Access::atomic;
-  shadow.writer = thread;
-  shadow.write_epoch = epoch_;
-  shadow.write_warp_epoch = warp_epoch;
+  return static_cast<std::uint32_t>(state(thread).result);
 }
 
 } // namespace breakeven::host_kernels

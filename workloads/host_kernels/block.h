@@ -1,113 +1,91 @@
-// One thread block on the CPU: its threads as fibres, its shared memory with a shadow that knows
-// who touched what, its barriers and warp operations. Follows CUDA's rules and turns what CUDA
-// leaves undefined (a barrier that some threads miss, an index out of range, a race, a read of
-// memory nobody wrote) into a KernelFault. Leaves out global memory, which the sanitizers watch.
+// One thread block on the CPU: its threads as fibres, its barriers and warp operations, its shared
+// memory. What CUDA leaves undefined (a barrier that some threads miss, a warp operation without
+// all 32 lanes) becomes a KernelFault. Leaves out global memory, which the sanitizers watch.
 #pragma once
 
+#include "workloads/host_kernels/emulator.h"
 #include "workloads/host_kernels/fibre.h"
+#include "workloads/host_kernels/shared_memory.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <source_location>
-#include <stdexcept>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace breakeven::host_kernels {
 
-/// A kernel broke a rule of CUDA's execution model.
-struct KernelFault : std::logic_error {
-  using std::logic_error::logic_error;
-};
-
-/// In which order the threads of a block start and go on. Correct kernels give the same result.
-enum class Order { forward, reverse, shuffled };
-struct Schedule {
-  Order order = Order::forward;
-  std::uint64_t seed = 0;
-};
-/// For tests; holds for later launches of the whole process.
-void set_schedule(Schedule schedule);
-Schedule current_schedule();
-
-constexpr int warp_size = 32;
-
 enum class Operation { none, barrier, warp_barrier, shuffle, vote };
+
+/// Where a kernel calls. Not std::source_location, which Clang 14 cannot compile.
+struct Site {
+  const char* file;
+  int line;
+  static constexpr Site current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 class Block {
 public:
-  using Body = std::function<void(int thread)>;
+  /// Runs `body(*this, thread)` for every thread of block `index` and rethrows the first exception.
+  /// One Block runs many blocks, one after the other, and keeps its stacks and memory.
+  void run(const GridShape& grid, std::int64_t index, Schedule schedule,
+           const std::function<void(Block&, int thread)>& body);
+  bool is_running() const { return body_ != nullptr; }
 
-  /// Runs `threads` calls of body(thread) with CUDA's block semantics; rethrows what they throw.
-  /// A Block can run many blocks, one after the other.
-  void run(std::int64_t block_index, int threads, std::size_t shared_bytes, const Body& body);
+  // For the threads ------------------------------------------------------------------------------
+  std::int64_t index() const { return index_; }
+  int threads() const { return grid_.threads_per_block; }
+  std::int64_t grid_blocks() const { return grid_.blocks; }
+  SharedMemory& shared() { return shared_; }
 
-  // For threads, from inside body() -------------------------------------------------------------
   /// Waits until every thread of the block is at this very barrier.
-  void barrier(int thread, const std::source_location& site);
-  void warp_barrier(int thread, const std::source_location& site);
-  /// Hands `value` to the warp and gives the value of lane `source` (0..31).
-  std::uint64_t shuffle(int thread, std::uint64_t value, int source,
-                        const std::source_location& site);
-  /// One bit per lane.
-  std::uint32_t vote(int thread, bool value, const std::source_location& site);
-
-  /// `count` objects at `offset` exist and are aligned; else KernelFault.
-  void check_shared_view(int thread, std::size_t offset, std::size_t count, std::size_t size,
-                         std::size_t alignment) const;
-  enum class Access { read, write, atomic };
-  /// Checks one access and returns its address.
-  std::byte* touch_shared(int thread, std::size_t offset, std::size_t bytes, Access access);
+  void barrier(int thread, const Site& site);
+  /// The other operations wait until all 32 lanes of the warp are at this very call.
+  void warp_barrier(int thread, const Site& site);
+  /// Hands `value` to the warp and gives the value of lane `source`, 0 to 31.
+  std::uint64_t shuffle(int thread, std::uint64_t value, int source, const Site& site);
+  /// Gives one bit a lane.
+  std::uint32_t vote(int thread, bool value, const Site& site);
 
 private:
   struct ThreadState {
     Operation waits_for = Operation::none;
-    std::source_location site;
-    std::uint64_t value = 0, result = 0;
-    int source = 0;
     bool ended = false;
-    Fibre* fibre = nullptr; ///< that it is suspended on
-  };
-  /// Who touched a 4-byte word since the last barrier.
-  struct WordShadow {
-    std::uint32_t write_epoch = 0, read_epoch = 0; ///< block epochs; 0: never
-    std::uint32_t write_warp_epoch = 0, read_warp_epoch = 0;
-    std::int32_t writer = -1, reader = -1;
-    bool written = false, write_was_atomic = false;
-    bool read_by_lanes = false, read_by_warps = false; ///< others than `reader` read too
+    int source = 0;
+    Site site{};
+    std::uint64_t value = 0, result = 0;
+    Fibre* fibre = nullptr; ///< that it waits on
   };
 
-  void run_unstarted();
-  void worker_loop();
-  void resume(int thread);
-  void abandon_waiting();
-  void go_on_where_possible();
-  bool complete_warps();
-  bool complete_warp(int first, int last);
+  void choose_order(Schedule schedule);
+  void start_threads();
+  void run_threads_not_started();
+  void go_on();
+  bool complete_warp(int warp);
+  void exchange(ThreadState* lanes, int warp);
   bool complete_barrier();
-  void wait(int thread, Operation operation, const std::source_location& site);
-  void check_race(int thread, std::size_t word, Access access);
-  void note_read(WordShadow& shadow, int thread, std::uint32_t warp_epoch) const;
-  bool read_by_others(const WordShadow& shadow, int thread, std::uint32_t warp_epoch) const;
-  bool ordered(int earlier, std::uint32_t earlier_epoch, std::uint32_t earlier_warp_epoch,
-               int now) const;
-  [[noreturn]] void fault(int thread, const std::string& what) const;
-  std::string describe_waiting() const;
+  void resume(int thread);
+  void wait(int thread, Operation operation, const Site& site);
+  void unwind_waiting();
+  [[noreturn]] void divergence_fault() const;
+  std::string whereabouts(int first, int last) const;
+  ThreadState& state(int thread) { return states_[static_cast<std::size_t>(thread)]; }
+  const ThreadState& state(int thread) const { return states_[static_cast<std::size_t>(thread)]; }
 
-  const Body* body_ = nullptr;
-  std::int64_t block_index_ = 0;
-  int threads_ = 0, started_ = 0, running_thread_ = -1;
-  Fibre* running_fibre_ = nullptr;
-  std::vector<int> order_;
+  GridShape grid_{};
+  std::int64_t index_ = 0;
+  const std::function<void(Block&, int)>* body_ = nullptr;
+  std::vector<int> order_;         ///< in which threads start
+  std::vector<int> order_in_warp_; ///< the same, sorted by warp
   std::vector<ThreadState> states_;
+  int started_ = 0, ended_ = 0;
   std::vector<std::unique_ptr<Fibre>> fibres_;
+  Fibre* running_ = nullptr;
   std::exception_ptr exception_;
-  bool abandoned_ = false;
-  std::uint32_t epoch_ = 1;
-  std::vector<std::uint32_t> warp_epochs_;
-  std::vector<std::byte> shared_;
-  std::vector<WordShadow> shadow_;
+  bool unwinding_ = false;
+  SharedMemory shared_;
 };
 
 } // namespace breakeven::host_kernels

@@ -1,6 +1,6 @@
-// One suspended function call with a stack of its own: Boost.Context's fiber plus what the
-// sanitizers must be told when stacks change. Stacks are pooled per OS thread. Leaves out
-// scheduling.
+// A function call with a stack of its own, which can stop half-way and go on later: a switch of
+// Boost.Context, plus what the sanitizers must be told when stacks change. Leaves out who runs
+// when.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,17 @@ namespace breakeven::host_kernels {
 
 class Fibre {
 public:
-  /// `body` starts at the first resume(). It must not outlive what it refers to.
-  explicit Fibre(std::function<void()> body);
-  ~Fibre(); ///< the body must have ended or never started
+  explicit Fibre(std::function<void()> body); ///< which must not throw
+  ~Fibre();                                   ///< the body must not be suspended
   Fibre(const Fibre&) = delete;
   Fibre& operator=(const Fibre&) = delete;
 
-  /// Runs the body until it calls suspend() or ends. False once it has ended.
-  bool resume();
-  /// Called from inside the body: goes back to the resume() that ran it.
+  /// Runs the body until it returns or calls suspend(). After a return, the next resume() runs it
+  /// anew on the same stack.
+  void resume();
+  /// From inside the body: back to the resume() that runs it.
   void suspend();
+  bool is_suspended() const;
 
 private:
   struct State;
