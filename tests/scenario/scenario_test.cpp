@@ -14,7 +14,7 @@ TEST_CASE("a scenario is read whole") {
   REQUIRE(scenario.workload.has_value());
   CHECK(scenario.workload->integer("size", 1, 100) == 10);
   CHECK_FALSE(scenario.measure.full);
-  CHECK(scenario.measure.time_limit_s == 60);
+  CHECK(scenario.measure.time_limit_s == 40);
   CHECK(scenario.measure.threads == 0);
   CHECK(scenario.job.runs_per_month == 22);
   CHECK(scenario.job.deadline_s == 7200);
