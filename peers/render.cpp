@@ -281,6 +281,10 @@ public:
       log << fmt::format("{} threads: {} of {}\n", threads, pass + 1, options_.pairs);
     }
     print(threads, passes, out);
+    std::vector<double> shading;
+    for (const std::vector<double>& pass : passes)
+      shading.push_back(100 * pass[0] / pass[4]);
+    log << fmt::format("{} threads: {:.1f} % of our time is shading\n", threads, median(shading));
   }
 
 private:

@@ -51,18 +51,20 @@ struct WideBits {
   friend WideBits operator>>(WideBits a, int by) { return {a.value >> by}; }
 };
 
-inline bool any(WideFlag flag) {
+/// Bit i is lane i.
+inline unsigned mask_of(WideFlag flag) {
 #if defined(__AVX512F__)
-  return _mm512_test_epi32_mask(__m512i(flag.value), __m512i(flag.value)) != 0;
+  return _mm512_test_epi32_mask(__m512i(flag.value), __m512i(flag.value));
 #elif defined(__AVX__)
-  return !_mm256_testz_si256(__m256i(flag.value), __m256i(flag.value));
+  return static_cast<unsigned>(_mm256_movemask_ps(__m256(flag.value)));
 #else
-  std::int32_t all = 0;
+  unsigned mask = 0;
   for (int lane = 0; lane < lanes; ++lane)
-    all |= flag.value[lane];
-  return all != 0;
+    mask |= (flag.value[lane] & 1u) << lane;
+  return mask;
 #endif
 }
+inline bool any(WideFlag flag) { return mask_of(flag) != 0; }
 inline WideFloat select(WideFlag flag, WideFloat yes, WideFloat no) {
   return flag.value ? yes.value : no.value;
 }

@@ -17,7 +17,7 @@
 
 namespace breakeven::render {
 
-constexpr int paths_in_batch = 64;
+constexpr int paths_in_batch = 128;
 static_assert(paths_in_batch % lanes == 0);
 template <class T>
 using OfBatch = std::array<T, paths_in_batch>; ///< one a slot
@@ -221,26 +221,31 @@ private:
 
   /// Gives the sky to the paths that missed and closes up the rest to slots [0, hit_count_).
   void keep_hits(const SceneView& view) {
-    int kept = 0;
+    SlotList missed, hit;
     for (int i = 0; i < alive_.count; ++i) {
       const int slot = alive_.slots[i];
+      const bool is_missed = hits_.triangle[slot] == no_triangle;
+      missed.append_if(is_missed, slot);
+      hit.append_if(!is_missed, slot);
+    }
+    for (int i = 0; i < missed.count; ++i) {
+      const int slot = missed.slots[i];
+      radiance_[path_[slot]] +=
+          throughput_.get(slot) * sky_radiance(view.light, rays_.direction.get(slot));
+    }
+    for (int kept = 0; kept < hit.count; ++kept) {
+      const int slot = hit.slots[kept];
       const std::uint32_t triangle = hits_.triangle[slot];
-      const Float3 direction = rays_.direction.get(slot), throughput = throughput_.get(slot);
-      const std::uint8_t path = path_[slot];
-      if (triangle == no_triangle) {
-        radiance_[path] += throughput * sky_radiance(view.light, direction);
-        continue;
-      }
       __builtin_prefetch(&view.triangles[triangle]);
       __builtin_prefetch(&view.triangle_materials[triangle]);
       hits_.triangle[kept] = triangle;
       hits_.u[kept] = hits_.u[slot];
       hits_.v[kept] = hits_.v[slot];
-      rays_.direction.set(kept, direction);
-      throughput_.set(kept, throughput);
-      path_[kept++] = path;
+      rays_.direction.set(kept, rays_.direction.get(slot));
+      throughput_.set(kept, throughput_.get(slot));
+      path_[kept] = path_[slot];
     }
-    hit_count_ = kept;
+    hit_count_ = hit.count;
   }
 
   /// The blocks of random numbers of a dimension, for slots [0, count).
@@ -270,7 +275,7 @@ private:
   }
 
   /// One step of the paths in slots [0, hit_count_).
-  void shade(const SceneView& view, int bounce, int max_bounces) {
+  [[gnu::flatten]] void shade(const SceneView& view, int bounce, int max_bounces) {
     for (int i = 0; i < hit_count_; ++i) {
       const Triangle& triangle = view.triangles[hits_.triangle[i]];
       __builtin_prefetch(&view.positions[triangle.a]);
@@ -288,9 +293,10 @@ private:
       rays_.origin.store(slot, step.origin);
       rays_.direction.store(slot, step.direction);
       throughput_.store(slot, step.throughput);
+      const unsigned faces_sun = mask_of(step.faces_sun), alive = mask_of(step.alive);
       for (int lane = 0; lane < std::min(lanes, hit_count_ - slot); ++lane) {
-        facing_sun_.append_if(step.faces_sun.value[lane] != 0, slot + lane);
-        alive_.append_if(step.alive.value[lane] != 0, slot + lane);
+        facing_sun_.append_if(faces_sun >> lane & 1, slot + lane);
+        alive_.append_if(alive >> lane & 1, slot + lane);
       }
     }
   }
@@ -358,6 +364,12 @@ struct PixelSum {
   float luminance_square = 0;
 };
 
+inline void add_sample(PixelSum& sum, Float3 radiance) {
+  const float light = luminance(radiance);
+  sum.radiance += radiance;
+  sum.luminance_square += light * light;
+}
+
 /// A packet of one pixel's samples is more coherent than one of neighbours, and repeats its memory.
 constexpr int samples_of_a_pixel_in_batch = 16;
 constexpr std::size_t pixels_per_work_unit = 256;
@@ -379,12 +391,9 @@ void render_pixels(const SceneView& view, const FrameRequest& request,
       for (std::size_t i = begin; i < end; ++i)
         batch.add(pixels[i], request.width, request.first_sample + first, samples);
       batch.trace(view, settings, tracer, counts);
-      for (int i = 0; i < batch.size(); ++i) {
-        PixelSum& sum = sums[begin + static_cast<std::size_t>(i / samples)];
-        sum.radiance += batch.radiance(i);
-        const float light = luminance(batch.radiance(i));
-        sum.luminance_square += light * light;
-      }
+      for (std::size_t i = begin; i < end; ++i)
+        for (int sample = 0; sample < samples; ++sample)
+          add_sample(sums[i], batch.radiance(static_cast<int>(i - begin) * samples + sample));
     }
   }
 }

@@ -3,8 +3,10 @@
 #include "sim/errors.h"
 #include "workloads/render/ac3d.h"
 #include "workloads/render/ls_dyna.h"
+#include "workloads/render/ply.h"
 #include "workloads/render/text_file.h"
 
+#include <assimp/BaseImporter.h>
 #include <assimp/Importer.hpp>
 #include <assimp/importerdesc.h>
 #include <assimp/postprocess.h>
@@ -19,9 +21,10 @@ namespace breakeven::render {
 
 namespace {
 
-constexpr std::array assimp_extensions = {".obj", ".ply", ".stl", ".gltf", ".glb"};
+constexpr std::array assimp_extensions = {".obj", ".stl", ".gltf", ".glb"};
 constexpr std::array deck_extensions = {".k", ".key", ".dyn"};
 constexpr std::array ac3d_extensions = {".ac", ".acc"};
+constexpr const char* ply_extension = ".ply";
 
 template <std::size_t count>
 bool is_one_of(const std::string& extension, const std::array<const char*, count>& extensions) {
@@ -37,8 +40,10 @@ void keep_only_reader_for(Assimp::Importer& importer, const std::string& extensi
   for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
     const aiImporterDesc* reader = importer.GetImporterInfo(i);
     const std::string extensions = fmt::format(" {} ", reader->mFileExtensions);
-    if (extensions.find(" " + extension.substr(1) + " ") == std::string::npos)
-      importer.UnregisterLoader(importer.GetImporter(i));
+    if (extensions.find(" " + extension.substr(1) + " ") != std::string::npos) continue;
+    Assimp::BaseImporter* unwanted = importer.GetImporter(i);
+    importer.UnregisterLoader(unwanted);
+    delete unwanted; // Assimp hands it back
   }
 }
 
@@ -149,6 +154,7 @@ SourceMesh load(const std::filesystem::path& file) {
       read_bytes(file); // also says what is wrong with a folder or an empty file
   if (is_one_of(extension, deck_extensions)) return parse_ls_dyna(bytes, file);
   if (is_one_of(extension, ac3d_extensions)) return parse_ac3d(bytes, file);
+  if (extension == ply_extension) return parse_ply(bytes, file);
   return load_with_assimp(file);
 }
 
@@ -157,7 +163,7 @@ SourceMesh load(const std::filesystem::path& file) {
 bool is_mesh_file(const std::filesystem::path& file) {
   const std::string extension = extension_of(file);
   return is_one_of(extension, assimp_extensions) || is_one_of(extension, deck_extensions)
-         || is_one_of(extension, ac3d_extensions);
+         || is_one_of(extension, ac3d_extensions) || extension == ply_extension;
 }
 
 bool is_y_up(const std::filesystem::path& file) {
@@ -169,6 +175,8 @@ SourceMesh load_mesh_file(const std::filesystem::path& file) {
   try {
     SourceMesh mesh = load(file);
     tidy(mesh, file);
+    for (SourceMaterial& material : mesh.materials)
+      if (material.name.empty()) material.name = file.stem().string();
     return mesh;
   } catch (const std::bad_alloc&) {
     throw Failure("not enough memory to read '" + file.string() + "'");

@@ -1,7 +1,7 @@
-// Reads a mesh file: LS-DYNA decks (.k, .key, .dyn) and AC3D (.ac, and .acc as TORCS writes it)
-// with our own readers, Wavefront OBJ, PLY, STL and glTF (.gltf, .glb) with Assimp. Gives triangles
-// in the file's own units and axes, placed by the file's own node transforms. Leaves out textures,
-// normals, animation, points and lines.
+// Reads a mesh file: LS-DYNA decks (.k, .key, .dyn), AC3D (.ac, and .acc as TORCS writes it) and
+// PLY with our own readers, Wavefront OBJ, STL and glTF (.gltf, .glb) with Assimp. Gives triangles
+// in the file's own units and axes, placed by the file's own node transforms; a material without
+// any name has the file's. Leaves out textures, normals, animation, points and lines.
 #pragma once
 
 #include "workloads/render/source_mesh.h"
