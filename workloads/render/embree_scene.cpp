@@ -2,7 +2,7 @@
 
 #include "sim/errors.h"
 
-#include <omp.h>
+#include <utility>
 
 namespace breakeven::render {
 
@@ -21,33 +21,36 @@ EmbreeScene::EmbreeScene(std::shared_ptr<const RenderScene> scene, Acceleration 
       positions_(source_->mesh.positions) {
   positions_.push_back({0, 0, 0});
   const std::string config = "threads=" + std::to_string(threads);
-  device_ = rtcNewDevice(config.c_str());
-  if (device_ == nullptr) throw Failure("Embree could not be started");
-  rtcSetDeviceMemoryMonitorFunction(device_, count_bytes, &bytes_);
-  packets_of_16_ = rtcGetDeviceProperty(device_, RTC_DEVICE_PROPERTY_NATIVE_RAY16_SUPPORTED) != 0;
-  scene_ = rtcNewScene(device_);
+  device_.reset(rtcNewDevice(config.c_str()));
+  if (device_ == nullptr) {
+    keep_error(&error_, rtcGetDeviceError(nullptr), "no device");
+    check("start");
+  }
+  rtcSetDeviceErrorFunction(device_.get(), keep_error, &error_);
+  rtcSetDeviceMemoryMonitorFunction(device_.get(), count_bytes, &bytes_);
+  packets_of_16_ =
+      rtcGetDeviceProperty(device_.get(), RTC_DEVICE_PROPERTY_NATIVE_RAY16_SUPPORTED) != 0;
+  scene_.reset(rtcNewScene(device_.get()));
   const std::size_t all = source_->mesh.triangles.size(), vehicle = source_->vehicle_triangles;
   if (acceleration == Acceleration::rebuild) {
     // One tree over everything, built with spatial splits: dearest to build, cheapest to trace.
-    rtcSetSceneBuildQuality(scene_, RTC_BUILD_QUALITY_HIGH);
+    rtcSetSceneBuildQuality(scene_.get(), RTC_BUILD_QUALITY_HIGH);
     add_geometry(0, all, RTC_BUILD_QUALITY_HIGH);
   } else {
-    // The vehicle's own tree keeps its shape and follows the vertices; the rest is built once.
-    rtcSetSceneFlags(scene_, RTC_SCENE_FLAG_DYNAMIC);
+    // The vehicle's own tree keeps its shape and follows the vertices; the rest is built once. Only
+    // at low scene quality does Embree keep a tree for each geometry; the scene's flag for dynamic
+    // content alone leaves it building everything anew.
+    rtcSetSceneFlags(scene_.get(), RTC_SCENE_FLAG_DYNAMIC);
+    rtcSetSceneBuildQuality(scene_.get(), RTC_BUILD_QUALITY_LOW);
     if (vehicle > 0) add_geometry(0, vehicle, RTC_BUILD_QUALITY_REFIT);
     if (vehicle < all) add_geometry(vehicle, all - vehicle, RTC_BUILD_QUALITY_HIGH);
   }
   check("hand the mesh to Embree");
 }
 
-EmbreeScene::~EmbreeScene() {
-  if (scene_ != nullptr) rtcReleaseScene(scene_);
-  if (device_ != nullptr) rtcReleaseDevice(device_);
-}
-
 void EmbreeScene::add_geometry(std::size_t first_triangle, std::size_t count,
                                RTCBuildQuality quality) {
-  const RTCGeometry geometry = rtcNewGeometry(device_, RTC_GEOMETRY_TYPE_TRIANGLE);
+  const RTCGeometry geometry = rtcNewGeometry(device_.get(), RTC_GEOMETRY_TYPE_TRIANGLE);
   rtcSetGeometryBuildQuality(geometry, quality);
   rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
                              positions_.data(), 0, sizeof(Float3), source_->mesh.positions.size());
@@ -55,7 +58,7 @@ void EmbreeScene::add_geometry(std::size_t first_triangle, std::size_t count,
                              source_->mesh.triangles.data() + first_triangle, 0, sizeof(Triangle),
                              count);
   rtcCommitGeometry(geometry);
-  rtcAttachGeometryByID(scene_, geometry, geometry_count_);
+  rtcAttachGeometryByID(scene_.get(), geometry, geometry_count_);
   rtcReleaseGeometry(geometry); // the scene keeps it
   first_triangle_[geometry_count_] = static_cast<std::uint32_t>(first_triangle);
   geometries_[geometry_count_++] = geometry;
@@ -74,7 +77,7 @@ void EmbreeScene::build() {
     rtcUpdateGeometryBuffer(geometries_[0], RTC_BUFFER_TYPE_VERTEX, 0);
     rtcCommitGeometry(geometries_[0]);
   }
-  rtcCommitScene(scene_);
+  rtcCommitScene(scene_.get());
   check("build the acceleration structure");
 }
 
@@ -87,15 +90,17 @@ SceneView EmbreeScene::view() const {
           source_->light};
 }
 
-void EmbreeScene::check(const char* doing) const {
-  const RTCError error = rtcGetDeviceError(device_);
-  if (error == RTC_ERROR_NONE) return;
-  const char* text = error == RTC_ERROR_OUT_OF_MEMORY      ? "out of memory"
-                     : error == RTC_ERROR_INVALID_ARGUMENT ? "invalid argument"
-                     : error == RTC_ERROR_UNSUPPORTED_CPU  ? "unsupported CPU"
-                                                           : "unknown error";
-  throw Failure(std::string("Embree could not ") + doing + ": " + text + " (code "
-                + std::to_string(static_cast<int>(error)) + ")");
+void EmbreeScene::keep_error(void* error, RTCError code, const char* text) {
+  auto* kept = static_cast<Error*>(error);
+  if (kept->code == RTC_ERROR_NONE) *kept = {code, text == nullptr ? "" : text};
+}
+
+void EmbreeScene::check(const std::string& doing) {
+  if (error_.code == RTC_ERROR_NONE) return;
+  const Error error = std::exchange(error_, {});
+  throw Failure("Embree could not " + doing + ": "
+                + (error.code == RTC_ERROR_OUT_OF_MEMORY ? "out of memory, " : "") + error.text
+                + " (code " + std::to_string(static_cast<int>(error.code)) + ")");
 }
 
 } // namespace breakeven::render

@@ -7,6 +7,9 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
+#include <string>
+#include <type_traits>
 
 namespace breakeven::render {
 
@@ -14,7 +17,6 @@ class EmbreeScene {
 public:
   /// Embree builds with `threads` threads of its own (TBB), which sleep while OpenMP traces.
   EmbreeScene(std::shared_ptr<const RenderScene> scene, Acceleration acceleration, int threads);
-  ~EmbreeScene();
   EmbreeScene(const EmbreeScene&) = delete;
   EmbreeScene& operator=(const EmbreeScene&) = delete;
 
@@ -23,7 +25,7 @@ public:
   /// Brings the acceleration structure up to the vertices. Throws Failure with Embree's text.
   void build();
 
-  RTCScene handle() const { return scene_; }
+  RTCScene handle() const { return scene_.get(); }
   SceneView view() const;                                             ///< for shading
   double bytes() const { return static_cast<double>(bytes_.load()); } ///< what Embree allocated
   bool has_packets_of_16() const { return packets_of_16_; }
@@ -35,18 +37,28 @@ public:
   }
 
 private:
+  struct Release {
+    void operator()(RTCDevice device) const { rtcReleaseDevice(device); }
+    void operator()(RTCScene scene) const { rtcReleaseScene(scene); }
+  };
+  struct Error {
+    RTCError code = RTC_ERROR_NONE;
+    std::string text;
+  };
+  static void keep_error(void* error, RTCError code, const char* text);
   void add_geometry(std::size_t first_triangle, std::size_t count, RTCBuildQuality quality);
-  void check(const char* doing) const;
+  void check(const std::string& doing);
 
   std::shared_ptr<const RenderScene> source_;
   std::vector<Float3> positions_; ///< one more than the vertices: Embree reads 16 bytes of the last
-  RTCDevice device_ = nullptr;
-  RTCScene scene_ = nullptr;
+  std::atomic<std::int64_t> bytes_{0};
+  Error error_; ///< the first since the last check()
+  std::unique_ptr<std::remove_pointer_t<RTCDevice>, Release> device_;
+  std::unique_ptr<std::remove_pointer_t<RTCScene>, Release> scene_;
   std::array<RTCGeometry, 2> geometries_{};
   std::array<std::uint32_t, 2> first_triangle_{};
   unsigned geometry_count_ = 0;
   bool packets_of_16_ = false;
-  std::atomic<std::int64_t> bytes_{0};
 };
 
 } // namespace breakeven::render
