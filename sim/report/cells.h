@@ -1,11 +1,11 @@
-// Writers and readers by kind of cell, for one member of a row. Used by the two column tables.
+// Columns by kind of cell, for one member of a row. Used by the two column tables, where each
+// column is then one line.
 #pragma once
 
 #include "sim/report/columns.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -26,7 +26,7 @@ Access<Row, Field> member(Part Row::*part, Field Part::*field) {
   return [=](Row& row) -> Field& { return row.*part.*field; };
 }
 
-/// Writers take a const row; the accessors above are shared with readers and need a mutable one.
+/// Readers need a mutable row, and share the accessor with writers, which do not change it.
 template <class Row, class Field>
 const Field& get(const Access<Row, Field>& access, const Row& row) {
   return access(const_cast<Row&>(row));
@@ -34,17 +34,43 @@ const Field& get(const Access<Row, Field>& access, const Row& row) {
 
 template <class Row>
 Column<Row> text(std::string name, std::string meaning, Access<Row, std::string> field) {
-  return {name, meaning, [=](const Row& row) { return csv_cell(get(field, row)); },
+  return {name, meaning, Cell::text, [=](const Row& row) { return get(field, row); },
           [=](Row& row, const CsvRow& line, const std::string& column) {
             field(row) = line.text(column);
-          },
-          [=](const Row& row) { return get(field, row); }};
+          }};
+}
+
+/// YYYY, YYYY-MM or YYYY-MM-DD, or empty where unknown.
+template <class Row>
+Column<Row> date(std::string name, std::string meaning, Access<Row, std::string> field) {
+  return {name, meaning, Cell::text, [=](const Row& row) { return get(field, row); },
+          [=](Row& row, const CsvRow& line, const std::string& column) {
+            if (!line.text(column).empty()) field(row) = line.date(column);
+          }};
+}
+
+/// One of a few words.
+template <class Row>
+Column<Row> word(std::string name, std::string meaning, Access<Row, std::string> field,
+                 std::vector<std::string> words) {
+  return {name, meaning, Cell::text, [=](const Row& row) { return get(field, row); },
+          [=](Row& row, const CsvRow& line, const std::string& column) {
+            std::string expected;
+            for (const std::string& known : words) {
+              if (known == line.text(column)) {
+                field(row) = known;
+                return;
+              }
+              expected += (expected.empty() ? "'" : " or '") + known + "'";
+            }
+            line.fail(column, expected);
+          }};
 }
 
 template <class Row>
 Column<Row> number(std::string name, std::string meaning, Access<Row, double> field, double low = 0,
                    double high = no_limit) {
-  return {name, meaning, [=](const Row& row) { return csv_number(get(field, row)); },
+  return {name, meaning, Cell::number, [=](const Row& row) { return csv_number(get(field, row)); },
           [=](Row& row, const CsvRow& line, const std::string& column) {
             field(row) = line.number(column, low, high);
           }};
@@ -54,22 +80,24 @@ template <class Row>
 Column<Row> optional_number(std::string name, std::string meaning,
                             Access<Row, std::optional<double>> field, double low = 0,
                             double high = no_limit) {
-  return {name, meaning, [=](const Row& row) { return csv_number(get(field, row)); },
+  return {name, meaning, Cell::number, [=](const Row& row) { return csv_number(get(field, row)); },
           [=](Row& row, const CsvRow& line, const std::string& column) {
             field(row) = line.optional_number(column, low, high);
           }};
 }
 
+/// Whole and not negative. Not read through double: a checksum needs all its 64 bits.
 template <class Row, class Integer>
 Column<Row> integer(std::string name, std::string meaning, Access<Row, Integer> field) {
-  return {name, meaning, [=](const Row& row) { return fmt::format("{}", get(field, row)); },
+  return {name, meaning, Cell::integer,
+          [=](const Row& row) { return fmt::format("{}", get(field, row)); },
           [=](Row& row, const CsvRow& line, const std::string& column) {
             const std::string& cell = line.text(column);
+            const char* const end = cell.data() + cell.size();
             Integer value{};
-            const auto [end, error] =
-                std::from_chars(cell.data(), cell.data() + cell.size(), value);
-            if (error != std::errc{} || end != cell.data() + cell.size() || value < Integer{})
-              line.fail(column, "a whole number");
+            const auto [stopped, error] = std::from_chars(cell.data(), end, value);
+            if (error != std::errc{} || stopped != end || value < Integer{})
+              line.fail(column, "a whole number that is not negative");
             field(row) = value;
           }};
 }
@@ -78,12 +106,11 @@ Column<Row> integer(std::string name, std::string meaning, Access<Row, Integer> 
 template <class Row, class Value>
 Column<Row> choice(std::string name, std::string meaning, Access<Row, Value> field,
                    std::vector<std::pair<Value, std::string>> names) {
-  return {name, meaning,
+  return {name, meaning, Cell::text,
           [=](const Row& row) {
-            const auto found = std::find_if(names.begin(), names.end(), [&](const auto& entry) {
-              return entry.first == get(field, row);
-            });
-            return found == names.end() ? std::string() : csv_cell(found->second);
+            for (const auto& [value, text] : names)
+              if (value == get(field, row)) return text;
+            return std::string();
           },
           [=](Row& row, const CsvRow& line, const std::string& column) {
             std::string expected;
@@ -100,49 +127,23 @@ Column<Row> choice(std::string name, std::string meaning, Access<Row, Value> fie
 
 template <class Row>
 Column<Row> boolean(std::string name, std::string meaning, Access<Row, bool> field) {
-  return choice<Row, bool>(name, meaning, field, {{true, "true"}, {false, "false"}});
+  Column<Row> column = choice<Row, bool>(name, meaning, field, {{true, "true"}, {false, "false"}});
+  column.cell = Cell::boolean;
+  return column;
 }
 
-/// Three columns for an interval that may be unset: all filled, or all empty.
-template <class Row>
-std::vector<Column<Row>> optional_interval(const std::string& before, const std::string& after,
-                                           const std::string& meaning,
-                                           Access<Row, std::optional<Interval>> field) {
-  const auto point = [=](const char* quantile, const char* words, double Interval::*at) {
-    return Column<Row>{before + quantile + after, meaning + words,
-                       [=](const Row& row) {
-                         const std::optional<Interval>& interval = get(field, row);
-                         return interval ? csv_number((*interval).*at) : std::string();
-                       },
-                       [=](Row& row, const CsvRow& line, const std::string& column) {
-                         const std::optional<double> value =
-                             line.optional_number(column, 0, no_limit);
-                         if (value && !field(row)) field(row) = Interval{};
-                         if (value) (*field(row)).*at = *value;
-                       }};
-  };
-  std::vector<Column<Row>> columns{point("p10", ", 10 % point", &Interval::low),
-                                   point("p50", ", likely", &Interval::likely),
-                                   point("p90", ", 90 % point", &Interval::high)};
-  // The last column sees all three: a number without its interval must not be read, or written.
-  const auto read_high = columns.back().read;
-  const std::string low = columns[0].name, likely = columns[1].name;
-  columns.back().read = [=](Row& row, const CsvRow& line, const std::string& column) {
-    read_high(row, line, column);
-    const int filled =
-        !line.text(low).empty() + !line.text(likely).empty() + !line.text(column).empty();
-    if (filled != 0 && filled != 3) line.fail(column, "all three points of an interval, or none");
-    if (field(row)
-        && !(field(row)->low <= field(row)->likely && field(row)->likely <= field(row)->high))
-      line.fail(column, "p10 <= p50 <= p90");
-  };
-  return columns;
+/// The number that fills [begin, end) and is finite and not negative; nothing where there is none.
+inline std::optional<double> amount_in(const char* begin, const char* end) {
+  double value = 0;
+  const auto [stopped, error] = std::from_chars(begin, end, value);
+  if (error != std::errc{} || stopped != end || !(value >= 0 && value <= no_limit)) return {};
+  return value;
 }
 
-/// Numbers joined by spaces.
+/// Numbers that are not negative, joined by spaces.
 template <class Row>
 Column<Row> numbers(std::string name, std::string meaning, Access<Row, std::vector<double>> field) {
-  return {name, meaning,
+  return {name, meaning, Cell::text,
           [=](const Row& row) {
             std::string cell;
             for (const double value : get(field, row))
@@ -150,17 +151,15 @@ Column<Row> numbers(std::string name, std::string meaning, Access<Row, std::vect
             return cell;
           },
           [=](Row& row, const CsvRow& line, const std::string& column) {
-            const std::string& cell = line.text(column);
-            const char* at = cell.data();
-            const char* const end = at + cell.size();
-            while (at != end) {
-              double value = 0;
-              const auto [next, error] = std::from_chars(at, end, value);
-              if (error != std::errc{} || !(value >= 0 && value <= no_limit)
-                  || (next != end && *next != ' '))
-                line.fail(column, "numbers with a space between");
-              field(row).push_back(value);
-              at = next == end ? end : next + 1;
+            std::string cell = line.text(column);
+            if (cell.empty()) return;
+            cell += ' ';
+            for (std::size_t at = 0; at < cell.size();) {
+              const std::size_t end = cell.find(' ', at);
+              const auto value = amount_in(cell.data() + at, cell.data() + end);
+              if (!value) line.fail(column, "numbers with a space between");
+              field(row).push_back(*value);
+              at = end + 1;
             }
           }};
 }

@@ -1,186 +1,224 @@
 #include "sim/report/charts.h"
 
-#include "sim/errors.h"
+#include "sim/report/answer.h"
+#include "sim/report/axis.h"
 #include "sim/report/format.h"
+#include "sim/report/gnuplot.h"
+#include "sim/report/labels.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
-extern char** environ;
 
 namespace breakeven {
 
 namespace {
 
-namespace fs = std::filesystem;
+constexpr int width = 860;
+constexpr int widest_name = 36; ///< characters
+constexpr double font_size = 11;
 
-/// One machine in a chart.
+/// Kinds of point: colour and shape say CPU or GPU, a hollow shape says spot.
+struct Kind {
+  const char *title, *style;
+};
+constexpr Kind kinds[] = {{"baseline", "lc rgb '#222222' pt 13 ps 1.5"},
+                          {"CPU on-demand", "lc rgb '#b4552d' pt 5 ps 0.9"},
+                          {"CPU spot", "lc rgb '#b4552d' pt 4 ps 1.0"},
+                          {"GPU on-demand", "lc rgb '#1f6f8b' pt 7 ps 1.0"},
+                          {"GPU spot", "lc rgb '#1f6f8b' pt 6 ps 1.1"}};
+
 struct Point {
-  std::string label, kind; ///< kind: "CPU", "GPU on-demand", "GPU spot"
+  std::string name, evidence;
+  std::size_t kind = 0;
   Interval time_s;
   std::optional<Interval> cost_usd;
 };
 
+std::size_t kind_of(const Comparison& row) {
+  const bool on_cpu = row.candidate_path == "openmp", spot = row.candidate_option == "spot";
+  return (on_cpu ? 1u : 3u) + (spot ? 1u : 0u);
+}
+
+bool drawable(const Interval& interval) { return interval.low > 0 && std::isfinite(interval.high); }
+
 std::vector<Point> points_of(const std::vector<Comparison>& rows) {
   std::vector<Point> points;
   const Comparison& first = rows.front();
-  if (first.baseline_time_to_result_s.likely > 0)
-    points.push_back(
-        {option_text(first.baseline_instance, first.baseline_count, first.baseline_option)
-             + " (baseline)",
-         "CPU", first.baseline_time_to_result_s, first.baseline_cost_usd});
-  for (const Comparison& row : rows) {
-    if (!row.candidate_time_to_result_s) continue;
-    const std::string kind = row.candidate_path == "openmp"   ? "CPU"
-                             : row.candidate_option == "spot" ? "GPU spot"
-                                                              : "GPU on-demand";
-    points.push_back(
-        {option_text(row.candidate_instance, row.candidate_count, row.candidate_option), kind,
-         *row.candidate_time_to_result_s, row.candidate_cost_usd});
-  }
+  if (drawable(first.baseline_time_to_result_s))
+    points.push_back({baseline_name(first), first.baseline_evidence, 0,
+                      first.baseline_time_to_result_s, first.baseline_cost_usd});
+  for (const Comparison& row : rows)
+    if (row.candidate_time_to_result_s && drawable(*row.candidate_time_to_result_s))
+      points.push_back({candidate_name(row), row.candidate_evidence, kind_of(row),
+                        *row.candidate_time_to_result_s, row.candidate_cost_usd});
+  for (Point& point : points)
+    point.name = fitted(point.name, widest_name);
   return points;
 }
 
-/// gnuplot's strings: no quote, backslash or control character gets through.
-std::string plain(const std::string& text) {
-  std::string safe;
-  for (const char c : text)
-    safe += c == '"' || c == '\\' || c == '`' || static_cast<unsigned char>(c) < ' ' ? '?' : c;
-  return safe;
+std::string empty_chart(const char* text) {
+  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"60\" "
+                     "viewBox=\"0 0 {0} 60\"><text x=\"20\" y=\"35\" "
+                     "font-family=\"sans-serif\">{1}</text></svg>\n",
+                     width, text);
 }
 
-struct TemporaryFolder {
-  fs::path path;
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-chart-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw Failure("no temporary folder for charts: " + std::string(std::strerror(errno)));
-    path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+// ---- what both charts share ----
+
+/// Where the axes cross, in pixels; the margins are fixed so that places can be computed here.
+struct Layout {
+  int height = 0;
+  Box frame;
 };
 
-std::string bytes_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+std::string layout_commands(const Layout& layout) {
+  return fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n"
+                     "set bmargin at screen {:.4f}\nset tmargin at screen {:.4f}\n",
+                     layout.frame.left / width, layout.frame.right / width,
+                     layout.frame.bottom / layout.height, layout.frame.top / layout.height);
 }
 
-/// Runs gnuplot on a script; returns what it drew. Failure with gnuplot's own message.
-std::string drawn_by_gnuplot(const std::string& script) {
-  const TemporaryFolder folder;
-  const fs::path script_file = folder.path / "chart.gp", messages = folder.path / "messages";
-  const fs::path svg = folder.path / "chart.svg";
-  std::ofstream(script_file) << "set output '" << svg.string() << "'\n" << script;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  std::string program = "gnuplot", argument = script_file.string();
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    throw Failure("the memo's charts need gnuplot (package gnuplot-nox): "
-                  + std::string(std::strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  const std::string drawing = bytes_of(svg);
-  if (status != 0 || drawing.find("</svg>") == std::string::npos)
-    throw Failure("gnuplot could not draw a chart: " + bytes_of(messages));
-  return drawing;
-}
-
-constexpr const char* style = R"(
-set encoding utf8
-set border 3 lc rgb '#555555'
-set grid x lc rgb '#e4e4e4' lt 1
-set tics nomirror textcolor rgb '#333333'
+constexpr const char* look = R"(set border 3 lc rgb '#777777'
+set tics nomirror textcolor rgb '#333333' scale 0.5
+set bars small
 )";
 
-const std::vector<std::pair<std::string, std::string>>& colours() {
-  static const std::vector<std::pair<std::string, std::string>> all = {
-      {"CPU", "lc rgb '#b4552d' pt 5"},
-      {"GPU on-demand", "lc rgb '#1f6f8b' pt 7"},
-      {"GPU spot", "lc rgb '#6a9c2f' pt 9"}};
-  return all;
+/// Text at a place in pixels. `style`: alignment, size, colour.
+std::string text_at(const Layout& layout, double x, double y, const std::string& text,
+                    const std::string& style) {
+  return fmt::format("set label \"{}\" at screen {:.4f},{:.4f} {}\n", gnuplot_text(text), x / width,
+                     y / layout.height, style);
 }
 
-/// Axis limits in whole thirds of a decade around all values.
-std::pair<double, double> log_range(double low, double high) {
-  return {std::pow(10, std::floor(3 * std::log10(low * 0.9)) / 3),
-          std::pow(10, std::ceil(3 * std::log10(high * 1.1)) / 3)};
+/// The kinds that occur, as a row of symbols above the chart. gnuplot's own key would break the row
+/// where the plot is narrower than the drawing.
+std::string key_commands(const std::vector<Point>& points, const Layout& layout) {
+  std::string text = "unset key\n";
+  double x = 28;
+  const double y = layout.height - 22.0;
+  for (std::size_t kind = 0; kind < std::size(kinds); ++kind) {
+    if (std::none_of(points.begin(), points.end(),
+                     [&](const Point& point) { return point.kind == kind; }))
+      continue;
+    text += text_at(
+        layout, x, y, kinds[kind].title,
+        fmt::format("left point {} offset 1.3,-0.35 textcolor rgb '#333333'", kinds[kind].style));
+    x += text_width(kinds[kind].title, 12) + 44;
+  }
+  return text;
 }
 
-std::string time_tics(double low_min, double high_min) {
-  std::string tics;
-  for (const auto& [minutes, label] :
-       std::vector<std::pair<double, const char*>>{{1.0 / 60, "1 s"},
-                                                   {10.0 / 60, "10 s"},
-                                                   {0.5, "30 s"},
-                                                   {1, "1 min"},
-                                                   {2, "2 min"},
-                                                   {5, "5 min"},
-                                                   {10, "10 min"},
-                                                   {20, "20 min"},
-                                                   {60, "1 h"},
-                                                   {120, "2 h"},
-                                                   {300, "5 h"},
-                                                   {720, "12 h"},
-                                                   {1440, "1 d"},
-                                                   {4320, "3 d"},
-                                                   {10080, "1 wk"},
-                                                   {43200, "30 d"}})
-    if (minutes >= low_min && minutes <= high_min)
-      tics += fmt::format("{}'{}' {}", tics.empty() ? "" : ", ", label, minutes);
-  return "(" + tics + ")";
+std::string deadline_line(const std::vector<Comparison>& rows, const Layout& layout,
+                          const Axis& time) {
+  const std::optional<double>& deadline_s = rows.front().deadline_s;
+  if (!deadline_s || *deadline_s <= 0) return "";
+  const double x =
+      layout.frame.left + time.share(*deadline_s) * (layout.frame.right - layout.frame.left);
+  return fmt::format("set arrow from first {0},graph 0 to first {0},graph 1 nohead lc rgb "
+                     "'#aa2222' dt 2 lw 1.2 back\n",
+                     *deadline_s)
+         + text_at(layout, x, layout.frame.top + 9, "deadline " + stated_duration(*deadline_s),
+                   "center font ',10' textcolor rgb '#aa2222'");
 }
 
-std::string data_block(const std::vector<Point>& points, const std::string& kind) {
-  std::string rows;
+Axis time_axis(const std::vector<Point>& points, const std::vector<Comparison>& rows) {
+  double low = points.front().time_s.low, high = 0;
+  for (const Point& point : points)
+    low = std::min(low, point.time_s.low), high = std::max(high, point.time_s.high);
+  if (const std::optional<double>& deadline_s = rows.front().deadline_s;
+      deadline_s && *deadline_s > 0)
+    low = std::min(low, *deadline_s), high = std::max(high, *deadline_s);
+  return seconds_axis(low, high);
+}
+
+/// One inline data block and one plot clause per kind that occurs.
+std::string plot_commands(const std::vector<Point>& points, const std::string& columns_and_style,
+                          const std::vector<std::string>& data_lines) {
+  std::string blocks, clauses;
+  for (std::size_t kind = 0; kind < std::size(kinds); ++kind) {
+    std::string lines;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (points[i].kind == kind) lines += data_lines[i];
+    if (lines.empty()) continue;
+    blocks += fmt::format("$kind{} << END\n{}END\n", kind, lines);
+    clauses += fmt::format("{}$kind{} using {} lw 1.5 {} notitle", clauses.empty() ? "" : ", ",
+                           kind, columns_and_style, kinds[kind].style);
+  }
+  return blocks + "plot " + clauses + "\n";
+}
+
+// ---- time ----
+
+constexpr int line_height = 24;
+
+Layout time_layout(const std::vector<Point>& points) {
+  double names = 0;
+  for (const Point& point : points)
+    names = std::max(names, text_width(point.name, font_size));
+  Layout layout;
+  layout.height = 110 + line_height * static_cast<int>(points.size());
+  layout.frame = {names + 20, 56, width - 84.0, layout.height - 54.0};
+  return layout;
+}
+
+std::string time_rows(const std::vector<Point>& points, const Layout& layout) {
+  std::string text;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const Point& point = points[i];
-    if (point.kind != kind) continue;
-    const Interval cost = point.cost_usd.value_or(Interval{});
-    rows += fmt::format("{} {} {} {} {} {} {} \"{}\"\n", points.size() - i,
-                        point.time_s.likely / 60, point.time_s.low / 60, point.time_s.high / 60,
-                        cost.likely, cost.low, cost.high, plain(point.label));
+    const double y = layout.frame.top - line_height * (static_cast<double>(i) + 0.5);
+    text += text_at(layout, layout.frame.left - 10, y, points[i].name, "right font ',11'");
+    text += text_at(layout, layout.frame.right + 8, y, points[i].evidence,
+                    "left font ',10' textcolor rgb '#666666'");
   }
-  return rows;
+  return text;
 }
 
-/// "$name << EOD ... EOD" for every kind that has points, and the kinds' indices.
-std::string data_blocks(const std::vector<Point>& points, std::vector<std::size_t>& used) {
-  std::string blocks;
-  for (std::size_t kind = 0; kind < colours().size(); ++kind) {
-    const std::string rows = data_block(points, colours()[kind].first);
-    if (rows.empty()) continue;
-    used.push_back(kind);
-    blocks += fmt::format("$kind{} << EOD\n{}EOD\n", kind, rows);
-  }
-  return blocks;
+// ---- cost ----
+
+bool has_drawable_cost(const Point& point) { return point.cost_usd && drawable(*point.cost_usd); }
+
+Axis cost_axis(const std::vector<Point>& points) {
+  double low = points.front().cost_usd->low, high = 0;
+  for (const Point& point : points)
+    low = std::min(low, point.cost_usd->low), high = std::max(high, point.cost_usd->high);
+  return amount_axis(low, high);
 }
 
-std::string empty_chart(const char* text) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"860\" height=\"60\"><text x=\"20\" "
-      "y=\"35\" font-family=\"sans-serif\">{}</text></svg>\n",
-      text);
+double between(double low, double high, double share) { return low + share * (high - low); }
+
+std::string name_labels(const std::vector<Point>& points, const Layout& layout, const Axis& time,
+                        const Axis& cost, const std::optional<double>& deadline_s) {
+  const Box& frame = layout.frame;
+  const auto x = [&](double seconds) {
+    return between(frame.left, frame.right, time.share(seconds));
+  };
+  const auto y = [&](double usd) { return between(frame.bottom, frame.top, cost.share(usd)); };
+  std::vector<NamedPoint> named;
+  for (const Point& point : points)
+    named.push_back({point.name,
+                     x(point.time_s.likely),
+                     y(point.cost_usd->likely),
+                     {x(point.time_s.low), y(point.cost_usd->low), x(point.time_s.high),
+                      y(point.cost_usd->high)}});
+  std::vector<Box> lines;
+  if (deadline_s && *deadline_s > 0)
+    lines.push_back({x(*deadline_s) - 1, frame.bottom, x(*deadline_s) + 1, frame.top});
+  const std::vector<PlacedLabel> labels = place_labels(named, frame, font_size, lines);
+  std::string text;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const PlacedLabel& label = labels[i];
+    if (label.led)
+      text += fmt::format("set arrow from screen {:.4f},{:.4f} to screen {:.4f},{:.4f} nohead "
+                          "lc rgb '#999999' lw 0.8\n",
+                          named[i].x / width, named[i].y / layout.height, label.line_x / width,
+                          label.line_y / layout.height);
+    // Centred, so that a font narrower than assumed leaves equal gaps.
+    text += text_at(layout, (label.box.left + label.box.right) / 2,
+                    (label.box.bottom + label.box.top) / 2, named[i].name,
+                    fmt::format("center font ',{}' front", font_size));
+  }
+  return text;
 }
 
 } // namespace
@@ -188,75 +226,50 @@ std::string empty_chart(const char* text) {
 std::string time_chart(const std::vector<Comparison>& rows) {
   const std::vector<Point> points = points_of(rows);
   if (points.empty()) return empty_chart("No machine has a time.");
-  double low = 1e300, high = 0;
-  for (const Point& point : points) {
-    low = std::min(low, point.time_s.low / 60);
-    high = std::max(high, point.time_s.high / 60);
+  const Layout layout = time_layout(points);
+  const Axis time = time_axis(points, rows);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Interval& seconds = points[i].time_s;
+    lines.push_back(
+        fmt::format("{} {} {} {}\n", seconds.likely, points.size() - i, seconds.low, seconds.high));
   }
-  const std::optional<double> deadline = rows.front().deadline_s;
-  if (deadline) low = std::min(low, *deadline / 60), high = std::max(high, *deadline / 60);
-  const auto [from, to] = log_range(low, high);
-  std::vector<std::size_t> used;
-  std::string script =
-      fmt::format("set terminal svg size 860,{} font 'sans-serif,12' enhanced background "
-                  "rgb 'white'\n",
-                  110 + 24 * points.size());
-  script += style + data_blocks(points, used);
-  script += fmt::format("set logscale x\nset xrange [{}:{}]\nset yrange [0.3:{}.7]\nset xtics {}\n",
-                        from, to, points.size(), time_tics(from, to));
-  script += "set ytics ()\n";
-  for (std::size_t i = 0; i < points.size(); ++i)
-    script += fmt::format("set ytics add (\"{}\" {}) noenhanced\n", plain(points[i].label),
-                          points.size() - i);
-  script += "set xlabel 'time to result of one run (10-90 % range, log scale)'\n"
-            "set key top outside horizontal\n";
-  if (deadline)
-    script += fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead lc rgb '#aa0000' dt 2\n"
-                          "set label ' deadline' at {0},graph 0.97 left textcolor rgb '#aa0000'\n",
-                          *deadline / 60);
-  script += "plot ";
-  for (std::size_t i = 0; i < used.size(); ++i)
-    script +=
-        fmt::format("{}$kind{} using 2:1:3:4 with xerrorbars lw 2 ps 0.9 {} title '{}'",
-                    i ? ", " : "", used[i], colours()[used[i]].second, colours()[used[i]].first);
-  return drawn_by_gnuplot(script + "\n");
+  const std::string script =
+      layout_commands(layout) + look + key_commands(points, layout) + time.commands('x')
+      + fmt::format("set yrange [0.5:{}.5]\nunset ytics\nset grid x lc rgb '#e2e2e2' lt 1\n",
+                    points.size())
+      + "set xlabel 'time to result of one run, likely value and 10-90 % range"
+      + (time.logarithmic ? " (logarithmic)" : "") + "' offset 0,0.3\n"
+      + deadline_line(rows, layout, time) + time_rows(points, layout)
+      + plot_commands(points, "1:2:3:4 with xerrorbars", lines);
+  return svg_from_gnuplot("time", fmt::format("{},{}", width, layout.height), script);
 }
 
 std::string cost_chart(const std::vector<Comparison>& rows) {
   std::vector<Point> points = points_of(rows);
-  points.erase(std::remove_if(
-                   points.begin(), points.end(),
-                   [](const Point& point) { return !point.cost_usd || point.cost_usd->low <= 0; }),
+  points.erase(std::remove_if(points.begin(), points.end(),
+                              [](const Point& point) { return !has_drawable_cost(point); }),
                points.end());
   if (points.empty()) return empty_chart("No machine has a price.");
-  double low = 1e300, high = 0, cheap = 1e300, dear = 0;
-  for (const Point& point : points) {
-    low = std::min(low, point.time_s.low / 60), high = std::max(high, point.time_s.high / 60);
-    cheap = std::min(cheap, point.cost_usd->low), dear = std::max(dear, point.cost_usd->high);
-  }
-  const auto [from, to] = log_range(low, high);
-  const auto [bottom, top] = log_range(cheap, dear);
-  // Numbers at the points and a list beside the chart: names would cover each other.
-  std::vector<std::size_t> used;
-  std::string script =
-      "set terminal svg size 860,480 font 'sans-serif,12' enhanced background rgb 'white'\n";
-  script += style + data_blocks(points, used);
-  script += fmt::format("set grid y lc rgb '#e4e4e4' lt 1\nset logscale xy\nset xrange [{}:{}]\n"
-                        "set yrange [{}:{}]\nset xtics {}\nset rmargin 36\n",
-                        from, to, bottom, top, time_tics(from, to));
-  script += "set xlabel 'time to result of one run'\nset ylabel 'cost of one run (USD)'\n"
-            "set key top outside horizontal\n";
-  for (std::size_t i = 0; i < points.size(); ++i)
-    script += fmt::format("set label \"{}  {}\" at graph 1.03,{} noenhanced font ',10'\n", i + 1,
-                          plain(points[i].label),
-                          "graph " + fmt::format("{:.4f}", 0.99 - 0.05 * static_cast<double>(i)));
-  script += "plot ";
-  for (std::size_t i = 0; i < used.size(); ++i)
-    script += fmt::format(
-        "{0}$kind{1} using 2:5:3:4:6:7 with xyerrorbars lw 1.5 ps 0.9 {2} title '{3}', "
-        "$kind{1} using 2:5:(sprintf('%d', {4} - $1 + 1)) with labels offset 1,0.7 notitle",
-        i ? ", " : "", used[i], colours()[used[i]].second, colours()[used[i]].first, points.size());
-  return drawn_by_gnuplot(script + "\n");
+  Layout layout;
+  layout.height = 540;
+  layout.frame = {78, 56, width - 20.0, layout.height - 54.0};
+  const Axis time = time_axis(points, rows), cost = cost_axis(points);
+  std::vector<std::string> lines;
+  for (const Point& point : points)
+    lines.push_back(fmt::format("{} {} {} {} {} {}\n", point.time_s.likely, point.cost_usd->likely,
+                                point.time_s.low, point.time_s.high, point.cost_usd->low,
+                                point.cost_usd->high));
+  const std::string script =
+      layout_commands(layout) + look + key_commands(points, layout) + time.commands('x')
+      + cost.commands('y') + "set grid x y lc rgb '#e2e2e2' lt 1\n"
+      + "set xlabel 'time to result of one run" + (time.logarithmic ? " (logarithmic)" : "")
+      + "' offset 0,0.3\nset ylabel 'cost of one run (USD"
+      + (cost.logarithmic ? ", logarithmic" : "") + ")' offset 1,0\n"
+      + deadline_line(rows, layout, time)
+      + name_labels(points, layout, time, cost, rows.front().deadline_s)
+      + plot_commands(points, "1:2:3:4:5:6 with xyerrorbars", lines);
+  return svg_from_gnuplot("cost", fmt::format("{},{}", width, layout.height), script);
 }
 
 } // namespace breakeven

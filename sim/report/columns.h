@@ -1,5 +1,6 @@
 // One column table for each results file: name, meaning, writer and reader together, so that
-// header, rows, reader and results/README.md cannot drift apart.
+// header, rows, reader, JSON and results/README.md cannot drift apart. Leaves out what concerns
+// several columns of a row at once (csv_files.cpp).
 #pragma once
 
 #include "sim/catalog/csv.h"
@@ -11,12 +12,16 @@
 
 namespace breakeven {
 
+/// What a cell holds. Only text is guarded and quoted; the others are written as they are.
+enum class Cell { text, number, integer, boolean };
+
 template <class Row>
 struct Column {
   std::string name, meaning;
-  std::function<std::string(const Row&)> write; ///< a finished CSV cell
+  Cell cell = Cell::text;
+  std::function<std::string(const Row&)> write; ///< plain, not yet quoted; "" where unset
+  /// BadInput where the cell of `column` is wrong.
   std::function<void(Row&, const CsvRow&, const std::string& column)> read;
-  std::function<std::string(const Row&)> text = {}; ///< for text columns: the text itself
 };
 
 const std::vector<Column<Measurement>>& measurement_table();

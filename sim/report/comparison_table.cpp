@@ -1,4 +1,4 @@
-#include "sim/report/cells.h"
+#include "sim/report/intervals.h"
 
 namespace breakeven {
 
@@ -7,38 +7,11 @@ namespace {
 using Row = Comparison;
 using namespace cells;
 
+const std::vector<std::string> paths = {"openmp", "cuda", "host"};
+const std::vector<std::string> evidences = {"measured", "extrapolated", "projected", ""};
+
 void append(std::vector<Column<Row>>& table, std::vector<Column<Row>> more) {
   table.insert(table.end(), more.begin(), more.end());
-}
-
-/// The baseline's times are plain intervals in the row, all zero where unknown; a cell is then
-/// empty, because a missing time is never a zero.
-std::vector<Column<Row>> plain_interval(const std::string& before, const std::string& after,
-                                        const std::string& meaning, Interval Row::*field) {
-  std::vector<Column<Row>> columns;
-  const struct {
-    const char *quantile, *words;
-    double Interval::*at;
-  } points[] = {{"p10", ", 10 % point", &Interval::low},
-                {"p50", ", likely", &Interval::likely},
-                {"p90", ", 90 % point", &Interval::high}};
-  for (const auto& point : points)
-    columns.push_back({before + point.quantile + after, meaning + point.words,
-                       [=](const Row& row) {
-                         return (row.*field).likely > 0 ? csv_number((row.*field).*point.at) : "";
-                       },
-                       [=](Row& row, const CsvRow& line, const std::string& column) {
-                         (row.*field).*point.at =
-                             line.optional_number(column, 0, no_limit).value_or(0);
-                       }});
-  const auto read_high = columns.back().read;
-  columns.back().read = [=](Row& row, const CsvRow& line, const std::string& column) {
-    read_high(row, line, column);
-    const Interval& interval = row.*field;
-    if (!(interval.low <= interval.likely && interval.likely <= interval.high))
-      line.fail(column, "p10 <= p50 <= p90, or three empty cells");
-  };
-  return columns;
 }
 
 std::vector<Column<Row>> question_columns() {
@@ -59,60 +32,68 @@ std::vector<Column<Row>> question_columns() {
 
 std::vector<Column<Row>> baseline_columns() {
   std::vector<Column<Row>> table = {
-      text<Row>("baseline_path", "how the baseline's code runs", member(&Row::baseline_path)),
+      word<Row>("baseline_path",
+                "how the baseline's code runs: openmp (CPU), cuda (GPU, run here) or host (GPU, "
+                "projected from what the GPU side's source counted on the CPU)",
+                member(&Row::baseline_path), paths),
       text<Row>("baseline_device", "what does the baseline's work", member(&Row::baseline_device)),
       text<Row>("baseline_instance", "the baseline's machine", member(&Row::baseline_instance)),
-      text<Row>("baseline_option", "its purchase option", member(&Row::baseline_option)),
+      text<Row>("baseline_option", "how the baseline is bought: on-demand or spot",
+                member(&Row::baseline_option)),
       integer<Row, int>("baseline_count", "machines side by side", member(&Row::baseline_count)),
       integer<Row, int>("baseline_threads", "CPU threads on each", member(&Row::baseline_threads)),
       text<Row>("baseline_isa", "widest vector instructions of its CPU",
                 member(&Row::baseline_isa)),
-      text<Row>("baseline_evidence", "how its time is known: measured, extrapolated or projected",
-                member(&Row::baseline_evidence)),
+      word<Row>("baseline_evidence",
+                "how its time is known: measured, extrapolated or projected; empty: it is not",
+                member(&Row::baseline_evidence), evidences),
   };
-  append(table, plain_interval("baseline_time_", "_s", "compute time of one run, end to end",
-                               &Row::baseline_time_s));
-  append(table, plain_interval("baseline_time_to_result_", "_s", "one run from set-up to download",
-                               &Row::baseline_time_to_result_s));
+  append(table, interval<Row>("baseline_time_", "_s", "compute time of one run, end to end",
+                              &Row::baseline_time_s));
+  append(table, interval<Row>("baseline_time_to_result_", "_s", "one run from set-up to download",
+                              &Row::baseline_time_to_result_s));
   append(table, optional_interval<Row>("baseline_cost_", "_usd", "cost of one run",
-                                       member(&Row::baseline_cost_usd)));
+                                       &Row::baseline_cost_usd));
   table.push_back(optional_number<Row>("baseline_price_usd_per_h", "price of one machine",
                                        member(&Row::baseline_price_usd_per_h)));
   table.push_back(
-      text<Row>("baseline_price_as_of", "date of that price", member(&Row::baseline_price_as_of)));
-  table.push_back(text<Row>("baseline_price_source", "where it comes from",
+      date<Row>("baseline_price_as_of", "date of that price", member(&Row::baseline_price_as_of)));
+  table.push_back(text<Row>("baseline_price_source", "where that price comes from",
                             member(&Row::baseline_price_source)));
   return table;
 }
 
 std::vector<Column<Row>> candidate_columns() {
   std::vector<Column<Row>> table = {
-      text<Row>("candidate_path", "how the candidate's code runs", member(&Row::candidate_path)),
+      word<Row>("candidate_path", "how the candidate's code runs: openmp, cuda or host",
+                member(&Row::candidate_path), paths),
       text<Row>("candidate_device", "what does the candidate's work",
                 member(&Row::candidate_device)),
       text<Row>("candidate_instance", "the candidate's machine", member(&Row::candidate_instance)),
       integer<Row, int>("candidate_count", "machines side by side", member(&Row::candidate_count)),
-      text<Row>("candidate_option", "its purchase option", member(&Row::candidate_option)),
-      text<Row>("candidate_evidence", "how its time is known: measured, extrapolated or projected",
-                member(&Row::candidate_evidence)),
+      text<Row>("candidate_option", "how the candidate is bought: on-demand or spot",
+                member(&Row::candidate_option)),
+      word<Row>("candidate_evidence",
+                "how its time is known: measured, extrapolated or projected; empty: it is not",
+                member(&Row::candidate_evidence), evidences),
       boolean<Row>("candidate_in_range",
                    "whether the projection lies inside what the model was calibrated on",
                    member(&Row::candidate_in_range)),
   };
   append(table, optional_interval<Row>("candidate_kernel_", "_s", "device computing only, one run",
-                                       member(&Row::candidate_kernel_s)));
+                                       &Row::candidate_kernel_s));
   append(table, optional_interval<Row>(
                     "candidate_end_to_end_", "_s",
                     "compute time of one run with transfers, host phases and cold start",
-                    member(&Row::candidate_end_to_end_s)));
+                    &Row::candidate_end_to_end_s));
   table.push_back(optional_number<Row>("candidate_cold_s",
                                        "context creation and first launch, once a run",
                                        member(&Row::candidate_cold_s)));
   append(table, optional_interval<Row>("candidate_time_to_result_", "_s",
                                        "one run from set-up to download",
-                                       member(&Row::candidate_time_to_result_s)));
+                                       &Row::candidate_time_to_result_s));
   append(table, optional_interval<Row>("candidate_cost_", "_usd", "cost of one run",
-                                       member(&Row::candidate_cost_usd)));
+                                       &Row::candidate_cost_usd));
   append(table,
          {
              optional_number<Row>("setup_s", "part of the likely time to result: set-up",
@@ -131,7 +112,7 @@ std::vector<Column<Row>> candidate_columns() {
 
 std::vector<Column<Row>> answer_columns() {
   std::vector<Column<Row>> table = optional_interval<Row>(
-      "speedup_", "", "baseline compute time over candidate compute time", member(&Row::speedup));
+      "speedup_", "", "baseline compute time over candidate compute time", &Row::speedup);
   append(
       table,
       {
@@ -170,14 +151,14 @@ std::vector<Column<Row>> answer_columns() {
                                member(&Row::price_usd_per_h)),
           optional_number<Row>("price_original_per_h", "the same in the currency it was quoted in",
                                member(&Row::price_original_per_h)),
-          text<Row>("price_currency", "that currency", member(&Row::price_currency)),
+          text<Row>("price_currency", "the currency of that quote", member(&Row::price_currency)),
           text<Row>("price_region", "where the price holds", member(&Row::price_region)),
-          text<Row>("price_as_of", "date of the price", member(&Row::price_as_of)),
-          text<Row>("price_source", "where it comes from", member(&Row::price_source)),
+          date<Row>("price_as_of", "date of the price", member(&Row::price_as_of)),
+          text<Row>("price_source", "where the price comes from", member(&Row::price_source)),
           optional_number<Row>("usd_per_currency", "exchange rate used",
                                member(&Row::usd_per_currency)),
-          text<Row>("rate_as_of", "date of the rate", member(&Row::rate_as_of)),
-          text<Row>("rate_source", "where it comes from", member(&Row::rate_source)),
+          date<Row>("rate_as_of", "date of the rate", member(&Row::rate_as_of)),
+          text<Row>("rate_source", "where the rate comes from", member(&Row::rate_source)),
           optional_number<Row>("interruptions_per_h_low",
                                "spot interruptions of one machine in an hour, low",
                                member(&Row::interruptions_per_h_low)),
@@ -192,7 +173,7 @@ std::vector<Column<Row>> answer_columns() {
           text<Row>("verification", "the figures of that agreement", member(&Row::verification)),
           text<Row>("stop_reason", "why sampling of the baseline's path stopped",
                     member(&Row::stop_reason)),
-          text<Row>("version", "of breakeven", member(&Row::version)),
+          text<Row>("version", "version of breakeven that measured", member(&Row::version)),
       });
   return table;
 }

@@ -1,6 +1,7 @@
 #include "sim/errors.h"
 #include "sim/report/columns.h"
 #include "sim/report/report.h"
+#include "sim/report/rules.h"
 
 #include <algorithm>
 
@@ -17,7 +18,7 @@ std::string csv_of(const std::vector<Row>& rows, const std::vector<Column<Row>>&
   for (const Row& row : rows) {
     cells.clear();
     for (const auto& column : table)
-      cells.push_back(column.write(row));
+      cells.push_back(column.cell == Cell::text ? csv_cell(column.write(row)) : column.write(row));
     csv += csv_line(cells);
   }
   return csv;
@@ -39,6 +40,7 @@ std::vector<Row> rows_of(const std::filesystem::path& file, const std::vector<Co
     Row row;
     for (const auto& column : table)
       column.read(row, line, column.name);
+    check_rules(row, line);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -26,6 +26,8 @@ public:
   }
 
   void add(const fs::path& file, const std::string& bytes) {
+    std::error_code ignored;
+    if (fs::is_directory(file, ignored)) fail(file, EISDIR);
     const fs::path temporary = file.string() + ".partial";
     const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (descriptor < 0) fail(file, errno);
@@ -35,13 +37,25 @@ public:
     if (error != 0) fail(file, error);
   }
 
+  /// All refusals that can be foreseen have happened in add(): what is left is a rename within a
+  /// folder that has just been written to.
   void publish() {
     for (const auto& [temporary, final] : files_)
       if (rename(temporary.c_str(), final.c_str()) != 0) fail(final, errno);
+    for (const auto& [temporary, final] : files_)
+      sync_folder(final.parent_path());
     files_.clear();
   }
 
 private:
+  /// Makes the new names last through a power cut; a file system that cannot is no reason to fail.
+  static void sync_folder(const fs::path& folder) {
+    const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    fsync(descriptor);
+    close(descriptor);
+  }
+
   static int write_all(int descriptor, const std::string& bytes) {
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t count = write(descriptor, bytes.data() + done, bytes.size() - done);
@@ -49,7 +63,8 @@ private:
       if (count > 0) done += static_cast<std::size_t>(count);
     }
     // Some file systems report a full disk only here.
-    return fsync(descriptor) == 0 ? 0 : errno;
+    if (fsync(descriptor) == 0 || errno == EINVAL) return 0;
+    return errno;
   }
 
   std::vector<std::pair<fs::path, fs::path>> files_;

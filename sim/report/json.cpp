@@ -3,36 +3,38 @@
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
-
 namespace breakeven {
 
 namespace {
 
-nlohmann::ordered_json value_of(const Column<Comparison>& column, const Comparison& row) {
-  if (column.text) return column.text(row);
+using Json = nlohmann::ordered_json;
+
+Json value_of(const Column<Comparison>& column, const Comparison& row) {
   const std::string cell = column.write(row);
-  if (cell.empty()) return nullptr;
-  if (cell == "true") return true;
-  if (cell == "false") return false;
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  if (error == std::errc{} && end == cell.data() + cell.size()) return number;
-  return cell;
+  switch (column.cell) {
+  case Cell::text:
+    return cell;
+  case Cell::boolean:
+    return cell == "true";
+  case Cell::integer:
+  case Cell::number:
+    // A finite number's shortest decimal is JSON as it stands.
+    return cell.empty() ? Json(nullptr) : Json::parse(cell);
+  }
+  throw std::logic_error("a kind of cell without a JSON value");
 }
 
 } // namespace
 
-/// One object per row with the CSV's column names as keys; empty cells are null.
 std::string comparison_json(const std::vector<Comparison>& rows) {
-  auto array = nlohmann::ordered_json::array();
+  Json array = Json::array();
   for (const Comparison& row : rows) {
-    nlohmann::ordered_json object;
+    Json object;
     for (const auto& column : comparison_table())
       object[column.name] = value_of(column, row);
-    array.push_back(object);
+    array.push_back(std::move(object));
   }
-  return array.dump(2);
+  return array.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace breakeven

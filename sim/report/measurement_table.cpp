@@ -1,6 +1,6 @@
 #include "sim/report/cells.h"
 
-#include <algorithm>
+#include <cassert>
 
 namespace breakeven {
 
@@ -14,43 +14,33 @@ Access<Row, std::string> environment(std::string Environment::*field) {
   return member(&Row::environment, field);
 }
 
-/// "name=value" pairs joined by spaces.
-Column<Row> counts_column() {
-  return {"work_counts", "the workload's own counts in the slice, as name=value",
-          [](const Row& row) {
-            std::string cell;
-            for (const auto& [name, value] : row.work.counts)
-              cell += (cell.empty() ? "" : " ") + name + "=" + csv_number(value);
-            return csv_cell(cell);
-          },
-          [](Row& row, const CsvRow& line, const std::string& column) {
-            const std::string& cell = line.text(column);
-            for (std::size_t at = 0; at < cell.size();) {
-              const std::size_t end = std::min(cell.find(' ', at), cell.size());
-              const std::size_t equals = cell.find('=', at);
-              double value = 0;
-              if (equals == std::string::npos || equals >= end || equals == at
-                  || std::from_chars(cell.data() + equals + 1, cell.data() + end, value).ptr
-                         != cell.data() + end
-                  || !(value >= 0 && value <= no_limit))
-                line.fail(column, "name=value pairs with a space between");
-              row.work.counts.emplace_back(cell.substr(at, equals - at), value);
-              at = end + 1;
-            }
-          }};
+/// "name=value" pairs joined by spaces; names are the workload's own identifiers.
+std::string counts_text(const Row& row) {
+  std::string cell;
+  for (const auto& [name, value] : row.work.counts) {
+    assert(!name.empty() && name.find_first_of(" =") == std::string::npos);
+    cell += (cell.empty() ? "" : " ") + name + "=" + csv_number(value);
+  }
+  return cell;
 }
 
-/// A path that was not verified has no times: refused on reading, impossible on writing.
-Column<Row> verified_column() {
-  Column<Row> column = boolean<Row>(
-      "verified", "whether the path's result agreed with the reference", member(&Row::verified));
-  const auto read = column.read;
-  column.read = [read](Row& row, const CsvRow& line, const std::string& name) {
-    read(row, line, name);
-    if (!row.verified && (!row.samples_s.empty() || row.job_s > 0))
-      line.fail(name, "no times in a row that is not verified");
-  };
-  return column;
+void read_counts(Row& row, const CsvRow& line, const std::string& column) {
+  std::string cell = line.text(column);
+  if (cell.empty()) return;
+  cell += ' ';
+  for (std::size_t at = 0; at < cell.size();) {
+    const std::size_t end = cell.find(' ', at), equals = cell.find('=', at);
+    const auto value = equals < end ? amount_in(cell.data() + equals + 1, cell.data() + end)
+                                    : std::optional<double>();
+    if (!value || equals == at) line.fail(column, "name=value pairs with a space between");
+    row.work.counts.emplace_back(cell.substr(at, equals - at), *value);
+    at = end + 1;
+  }
+}
+
+Column<Row> counts_column() {
+  return {"work_counts", "the workload's own counts in the slice, as name=value", Cell::text,
+          counts_text, read_counts};
 }
 
 std::vector<Column<Row>> make_table() {
@@ -85,7 +75,7 @@ std::vector<Column<Row>> make_table() {
       integer<Row, int>("threads", "CPU threads", member(&Row::threads)),
       numbers<Row>("samples_s", "every warm run of the slice, end to end, in the order taken",
                    member(&Row::samples_s)),
-      numbers<Row>("kernel_samples_s", "the same, computing only (no transfers)",
+      numbers<Row>("kernel_samples_s", "the same runs, computing only (no transfers)",
                    member(&Row::kernel_samples_s)),
       number<Row>("cold_s", "the very first run, of the smallest slice; not among the samples",
                   member(&Row::cold_s)),
@@ -94,7 +84,8 @@ std::vector<Column<Row>> make_table() {
           "median_low_s",
           "lower end of its 99 % confidence interval (the smallest sample below eight samples)",
           member(&Row::end_to_end_s, &Median::low)),
-      number<Row>("median_high_s", "upper end of it", member(&Row::end_to_end_s, &Median::high)),
+      number<Row>("median_high_s", "upper end of that interval",
+                  member(&Row::end_to_end_s, &Median::high)),
       text<Row>("stop_reason",
                 "why sampling stopped: converged, time limit, whole job, interrupted, counting "
                 "only, not verified",
@@ -103,12 +94,13 @@ std::vector<Column<Row>> make_table() {
                   member(&Row::job_over_slice)),
       number<Row>("job_s", "seconds for the whole job: median_s times job_over_slice",
                   member(&Row::job_s)),
-      text<Row>("evidence", "how job_s is known: measured or extrapolated", member(&Row::evidence)),
+      word<Row>("evidence", "how job_s is known: measured or extrapolated; empty: it is not",
+                member(&Row::evidence), {"measured", "extrapolated", ""}),
       number<Row>("work_lane_instructions",
                   "instructions times the lanes that needed them, as if none diverged",
                   work(&Work::lane_instructions)),
       number<Row>("work_simt_efficiency", "useful lanes over issued lanes in groups of 32",
-                  work(&Work::simt_efficiency), 1e-6, 1),
+                  work(&Work::simt_efficiency), std::numeric_limits<double>::min(), 1),
       number<Row>("work_dram_bytes", "bytes streamed once", work(&Work::dram_bytes)),
       number<Row>("work_cached_bytes", "bytes read again and again", work(&Work::cached_bytes)),
       number<Row>("work_working_set_bytes", "distinct data that the cached bytes touch",
@@ -124,9 +116,14 @@ std::vector<Column<Row>> make_table() {
                   work(&Work::device_to_host_bytes)),
       number<Row>("work_parallel_width", "independent lanes at once", work(&Work::parallel_width)),
       counts_column(),
-      integer<Row, std::uint64_t>("checksum", "of the slice's result", member(&Row::checksum)),
-      verified_column(),
-      text<Row>("verification", "the figures of that agreement", member(&Row::verification)),
+      integer<Row, std::uint64_t>("checksum", "of the slice's result; equal for equal results",
+                                  member(&Row::checksum)),
+      boolean<Row>("verified",
+                   "whether the path's result agreed with the reference; a row that is not "
+                   "verified has no times",
+                   member(&Row::verified)),
+      text<Row>("verification", "figures of the agreement with the reference",
+                member(&Row::verification)),
       text<Row>("cpu_model", "as the system names it", environment(&Environment::cpu_model)),
       text<Row>("isa", "widest vector instructions", environment(&Environment::isa)),
       integer<Row, int>("physical_cores", "as the system shows them",
@@ -141,13 +138,13 @@ std::vector<Column<Row>> make_table() {
       text<Row>("governor", "frequency governor, where it can be read",
                 environment(&Environment::governor)),
       text<Row>("os", "operating system", environment(&Environment::os)),
-      text<Row>("compiler", "that built the program", environment(&Environment::compiler)),
-      text<Row>("flags", "it was built with", environment(&Environment::flags)),
+      text<Row>("compiler", "compiler that built the program", environment(&Environment::compiler)),
+      text<Row>("flags", "compiler flags it was built with", environment(&Environment::flags)),
       text<Row>("gpu", "GPU of this machine, if any", environment(&Environment::gpu)),
-      text<Row>("gpu_driver", "its driver", environment(&Environment::gpu_driver)),
-      text<Row>("version", "of breakeven", environment(&Environment::version)),
-      text<Row>("commit", "that was built", environment(&Environment::commit)),
-      text<Row>("measured_on", "date of the measurement", environment(&Environment::measured_on)),
+      text<Row>("gpu_driver", "driver of that GPU", environment(&Environment::gpu_driver)),
+      text<Row>("version", "version of breakeven", environment(&Environment::version)),
+      text<Row>("commit", "source commit that was built", environment(&Environment::commit)),
+      date<Row>("measured_on", "date of the measurement", environment(&Environment::measured_on)),
   };
 }
 

@@ -1,156 +1,228 @@
+#include "sim/report/answer.h"
 #include "sim/report/format.h"
 #include "sim/report/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 namespace breakeven {
 
 namespace {
 
-/// Breaks text at spaces so that no line is wider; a longer word is cut.
-std::string wrapped(const std::string& text, std::size_t width, const std::string& indent = "") {
-  std::istringstream words(text);
-  std::string word, line = "", all;
+/// Breaks text at spaces so that no line is wider than `width`; longer words lose their middle.
+std::string wrapped(const std::string& text, int width, const std::string& indent = "") {
+  std::istringstream words(on_one_line(text));
+  std::string word, line, all;
   while (words >> word) {
-    for (; word.size() + indent.size() > width; word.erase(0, width - indent.size())) {
-      if (!line.empty()) all += line + "\n";
-      all += indent + word.substr(0, width - indent.size()) + "\n";
-      line.clear();
-    }
-    if (line.empty())
-      line = (all.empty() ? "" : indent) + word;
-    else if (line.size() + 1 + word.size() <= width)
-      line += " " + word;
-    else {
+    word = fitted(word, width - width_of(indent));
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
       all += line + "\n";
       line = indent + word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
     }
   }
   return all + line + "\n";
 }
 
-/// Cut in the middle, where names of instances differ least.
-std::string fitted(const std::string& text, std::size_t width) {
-  if (text.size() <= width) return text;
-  const std::size_t head = (width - 2) / 2, tail = width - 2 - head;
-  return text.substr(0, head) + ".." + text.substr(text.size() - tail);
-}
+// ---- the table ----
 
-struct TableRow {
-  std::string machine, device, time, cost, speedup, cheaper, verdict;
-};
+enum Column { machine, device, compute, result, cost, speedup, cheaper, in_time, verdict, columns };
+using Cells = std::array<std::string, columns>;
+using Widths = std::array<int, columns>; ///< 0: not shown
 
-TableRow heading() {
-  return {"instance", "device", "time", "USD a run", "speed-up", "cheaper?", "verdict"};
-}
+constexpr int gap = 2;
+constexpr int narrowest_name = 20;
+
+bool is_name(std::size_t column) { return column <= device || column == verdict; }
 
 std::string marked(const std::string& text, const std::string& evidence) {
   return text + " " + evidence_mark(evidence);
 }
 
-TableRow baseline_row(const Comparison& row) {
-  const bool timed = row.baseline_time_to_result_s.likely > 0;
-  return {option_text(row.baseline_instance, row.baseline_count, row.baseline_option),
-          row.baseline_device,
-          timed ? marked(interval_text(row.baseline_time_to_result_s, seconds_text),
-                         row.baseline_evidence)
-                : "-",
-          row.baseline_cost_usd ? interval_text(*row.baseline_cost_usd, usd_text) : "no price",
-          "1",
-          "-",
-          "baseline"};
-}
-
-TableRow candidate_row(const Comparison& row) {
-  const auto& time = row.candidate_time_to_result_s;
-  return {option_text(row.candidate_instance, row.candidate_count, row.candidate_option),
-          row.candidate_device,
-          time ? marked(interval_text(*time, seconds_text), row.candidate_evidence) : "-",
-          row.candidate_cost_usd ? interval_text(*row.candidate_cost_usd, usd_text) : "no price",
-          row.speedup ? significant(row.speedup->likely, 2) : "-",
-          row.p_cheaper ? probability_text(*row.p_cheaper) : "-",
-          row.implausible ? "implausible" : to_string(row.verdict)};
-}
-
-/// Column widths: what the cells need, then the two names give way until the row fits.
-struct Widths {
-  std::size_t machine, device, time, cost, speedup, cheaper, verdict;
-  std::size_t total() const {
-    return machine + device + time + cost + speedup + cheaper + verdict + 6 * 2;
+Cells baseline_cells(const Comparison& row) {
+  Cells cells;
+  cells.fill("-");
+  cells[machine] = baseline_name(row);
+  cells[device] = row.baseline_device;
+  cells[verdict] = "baseline";
+  if (row.baseline_time_s.likely > 0) {
+    cells[compute] = marked(duration_text(row.baseline_time_s.likely), row.baseline_evidence);
+    cells[result] = marked(duration_range(row.baseline_time_to_result_s), row.baseline_evidence);
   }
-};
+  if (row.baseline_cost_usd)
+    cells[cost] = marked(amount_range(*row.baseline_cost_usd), row.baseline_evidence);
+  if (row.baseline_p_meets_deadline)
+    cells[in_time] = probability_text(*row.baseline_p_meets_deadline);
+  return cells;
+}
 
-Widths widths_of(const std::vector<TableRow>& rows, std::size_t width) {
+Cells candidate_cells(const Comparison& row) {
+  Cells cells;
+  cells.fill("-");
+  cells[machine] = candidate_name(row);
+  cells[device] = row.candidate_device;
+  cells[verdict] = to_string(row.verdict) + (row.implausible ? "!" : "");
+  const std::string& evidence = row.candidate_evidence;
+  if (row.candidate_end_to_end_s)
+    cells[compute] = marked(duration_text(row.candidate_end_to_end_s->likely), evidence);
+  if (row.candidate_time_to_result_s)
+    cells[result] = marked(duration_range(*row.candidate_time_to_result_s), evidence);
+  if (row.candidate_cost_usd) cells[cost] = marked(amount_range(*row.candidate_cost_usd), evidence);
+  if (row.speedup) cells[speedup] = marked(amount_text(row.speedup->likely), evidence);
+  if (row.p_cheaper) cells[cheaper] = probability_text(*row.p_cheaper);
+  if (row.p_meets_deadline) cells[in_time] = probability_text(*row.p_meets_deadline);
+  return cells;
+}
+
+std::vector<Cells> cells_of(const std::vector<Comparison>& rows) {
+  std::vector<Cells> table{
+      {"", "", "compute", "time to result", "USD a run", "speed-", "p", "p in", ""},
+      {"machine", "device", "time", "10-90 %", "10-90 %", "up", "cheaper", "time", "verdict"}};
+  table.push_back(baseline_cells(rows.front()));
+  for (const Comparison& row : rows)
+    table.push_back(candidate_cells(row));
+  return table;
+}
+
+int total_of(const Widths& widths) {
+  int total = -gap;
+  for (const int width : widths)
+    total += width > 0 ? width + gap : 0;
+  return total;
+}
+
+/// What the cells need; where that is too wide, columns that the memo has too are left out, and
+/// then the names are shortened.
+Widths widths_for(const std::vector<Cells>& table, int width) {
   Widths widths{};
-  for (const TableRow& row : rows)
-    widths = {
-        std::max(widths.machine, row.machine.size()), std::max(widths.device, row.device.size()),
-        std::max(widths.time, row.time.size()),       std::max(widths.cost, row.cost.size()),
-        std::max(widths.speedup, row.speedup.size()), std::max(widths.cheaper, row.cheaper.size()),
-        std::max(widths.verdict, row.verdict.size())};
-  while (widths.total() > width && widths.device > 8)
-    --widths.device;
-  while (widths.total() > width && widths.machine > 16)
-    --widths.machine;
-  if (widths.total() > width) widths.device = 0;
-  while (widths.total() > width && widths.machine > 8)
-    --widths.machine;
+  for (const Cells& cells : table)
+    for (std::size_t i = 0; i < columns; ++i)
+      widths[i] = std::max(widths[i], width_of(on_one_line(cells[i])));
+  const int wanted_name = std::min(widths[machine], narrowest_name);
+  for (const Column spare : {device, in_time, compute}) {
+    if (total_of(widths) - widths[machine] + wanted_name <= width) break;
+    widths[spare] = 0;
+  }
+  widths[machine] -= std::clamp(total_of(widths) - width, 0, widths[machine] - 6);
   return widths;
 }
 
-std::string line_of(const TableRow& row, const Widths& widths) {
-  std::string line = fmt::format("{:<{}}", fitted(row.machine, widths.machine), widths.machine);
-  if (widths.device > 0)
-    line += fmt::format("  {:<{}}", fitted(row.device, widths.device), widths.device);
-  line += fmt::format("  {:>{}}  {:>{}}  {:>{}}  {:>{}}  {:<{}}", row.time, widths.time, row.cost,
-                      widths.cost, row.speedup, widths.speedup, row.cheaper, widths.cheaper,
-                      row.verdict, widths.verdict);
+std::string line_of(const Cells& cells, const Widths& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (widths[i] == 0) continue;
+    const std::string cell = fitted(cells[i], widths[i]);
+    const std::string padding(static_cast<std::size_t>(widths[i] - width_of(cell)), ' ');
+    line += (line.empty() ? "" : std::string(gap, ' '))
+            + (is_name(i) ? cell + padding : padding + cell);
+  }
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string table_text(const std::vector<Comparison>& rows, int width) {
+  const std::vector<Cells> table = cells_of(rows);
+  const Widths widths = widths_for(table, width);
+  std::string text;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (i == 2) text += std::string(static_cast<std::size_t>(total_of(widths)), '-') + "\n";
+    text += line_of(table[i], widths);
+  }
+  return text;
+}
+
+// ---- around the table ----
+
+std::string question(const Comparison& first) {
+  std::string text = fmt::format("{} a run, {} runs a month",
+                                 units_text(static_cast<double>(first.job_units), first.unit),
+                                 count_text(first.runs_per_month));
+  if (first.deadline_s) text += ", deadline " + stated_duration(*first.deadline_s);
+  return text;
+}
+
+/// Every ratio needs both its times, also where the column of compute times did not fit.
+std::string legend(const std::vector<Comparison>& rows) {
+  const Comparison& first = rows.front();
+  std::string text = "m measured, x extrapolated from a measured slice, p projected; costs and "
+                     "speed-ups are known as well as the times they come from.";
+  if (first.baseline_time_s.likely > 0)
+    text += fmt::format(" Speed-up: compute time against the baseline's {} {}.",
+                        duration_and_range(first.baseline_time_s),
+                        evidence_mark(first.baseline_evidence));
+  if (std::any_of(rows.begin(), rows.end(), [](const Comparison& row) { return row.implausible; }))
+    text += " ! The speed-up is above what the two machines' ceilings allow.";
+  return text;
+}
+
+std::string break_even(const Comparison& row) {
+  std::string text = "Break-even of " + candidate_name(row) + ":";
+  text += row.break_even_speedup
+              ? fmt::format(" a speed-up of {} (likely {})", amount_text(*row.break_even_speedup),
+                            amount_text(row.speedup->likely))
+              : " at no speed-up";
+  if (row.break_even_price_usd_per_h)
+    text += fmt::format(", a price of {} USD/h", price_text(*row.break_even_price_usd_per_h));
+  if (row.break_even_price_usd_per_h && row.price_usd_per_h)
+    text += fmt::format(" (now {})", price_text(*row.price_usd_per_h));
+  if (!row.crossover_size) return text + ", at no size of the job.";
+  if (*row.crossover_size <= 1) return text + "; cheaper at any size of the job.";
+  return text + ", " + units_text(*row.crossover_size, row.unit) + " a run.";
+}
+
+std::string gaps(const std::vector<Comparison>& rows, int width) {
+  std::string text;
+  for (const Comparison& row : rows)
+    if (!row.candidate_cost_usd)
+      text += wrapped("No " + std::string(row.candidate_time_to_result_s ? "cost" : "figures")
+                          + " for " + candidate_name(row) + ": " + row.verdict_reason + ".",
+                      width, "  ");
+  return text;
+}
+
+std::string left_out(const std::vector<Comparison>& rows) {
+  const std::vector<std::string> all = left_out_by_all(rows);
+  if (all.empty()) return "";
+  const std::size_t shown = std::min<std::size_t>(all.size(), 3);
+  std::string text = "Not counted: ";
+  for (std::size_t i = 0; i < shown; ++i)
+    text += (i ? "; " : "") + all[i];
+  return text
+         + (all.size() > shown ? fmt::format("; {} more in the memo.", all.size() - shown) : ".");
 }
 
 std::string measured_here(const std::vector<Measurement>& measurements) {
   for (const Measurement& row : measurements)
-    if (row.phase == "total" && row.path == Path::openmp && row.verified)
-      return fmt::format("Measured here: {}, {} threads, {}: {} a slice, median of {} ({}).",
-                         row.environment.cpu_model, row.threads, row.slice,
-                         seconds_text(row.end_to_end_s.value), row.samples_s.size(),
+    if (row.phase == "total" && !row.samples_s.empty())
+      return fmt::format("Measured here: {} on {}, {} threads; median {} of {} runs ({}).",
+                         row.slice, row.environment.cpu_model, row.threads,
+                         duration_text(row.end_to_end_s.value), row.samples_s.size(),
                          row.stop_reason);
   return "Nothing was measured here.";
 }
 
 } // namespace
 
-std::string terminal_table(const std::vector<Comparison>& rows,
+std::string terminal_table(const std::vector<Comparison>& unordered,
                            const std::vector<Measurement>& measurements, int width) {
-  const auto columns = static_cast<std::size_t>(std::clamp(width, 80, 160));
-  const Comparison& first = rows.front();
-  std::string text = wrapped(first.title, columns);
-  text += wrapped(fmt::format("Job: {} {}s a run, {} runs a month{}", first.job_units, first.unit,
-                              count_text(first.runs_per_month),
-                              first.deadline_s ? ", deadline " + seconds_text(*first.deadline_s)
-                                               : ", no deadline"),
-                  columns);
-  text += "\n" + wrapped(headline(rows), columns) + "\n";
-
-  std::vector<TableRow> table{heading(), baseline_row(first)};
-  for (const Comparison& row : rows)
-    table.push_back(candidate_row(row));
-  const Widths widths = widths_of(table, columns);
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    text += line_of(table[i], widths);
-    if (i == 0) text += std::string(std::min(columns, widths.total()), '-') + "\n";
-  }
-  text +=
-      "\n"
-      + wrapped("Time: from set-up to download. Ranges are 10-90 % points. cheaper?: the "
-                "probability that it is. m measured here, x extrapolated from a measured slice, p "
-                "projected (not measured on that machine). The memo gives break-even points, "
-                "prices with dates, and what is not modelled.",
-                columns);
-  return text + wrapped(measured_here(measurements), columns);
+  if (unordered.empty()) return "There are no candidates.\n";
+  const int line_width = std::clamp(width, 80, 160);
+  const std::vector<Comparison> rows = in_order(unordered);
+  const Answer answer = answer_of(rows);
+  std::string verdict = answer.verdict;
+  std::transform(verdict.begin(), std::find(verdict.begin(), verdict.end(), ' '), verdict.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string text = wrapped(verdict + " " + answer.figures, line_width);
+  text += wrapped(answer.doubt, line_width);
+  text += "\n" + wrapped(rows.front().title + ": " + question(rows.front()), line_width);
+  text += "\n" + table_text(rows, line_width) + wrapped(legend(rows), line_width) + "\n";
+  if (const Comparison* row = foremost(rows)) text += wrapped(break_even(*row), line_width);
+  text += gaps(rows, line_width);
+  if (const std::string line = left_out(rows); !line.empty()) text += wrapped(line, line_width);
+  return text + wrapped(measured_here(measurements), line_width);
 }
 
 } // namespace breakeven

@@ -1,171 +1,210 @@
-#include "example_rows.h"
 #include "sim/catalog/csv.h"
 #include "sim/errors.h"
+#include "tests/report/example_rows.h"
+#include "tests/report/support.h"
 
-#include <doctest/doctest.h>
-
-#include <fstream>
 #include <functional>
 #include <random>
-#include <set>
-#include <sstream>
 
 using namespace breakeven;
-namespace fs = std::filesystem;
 
 namespace {
 
-struct TemporaryFile {
-  fs::path path;
-  explicit TemporaryFile(const std::string& bytes) {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-rows-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = fs::path(pattern) / "rows.csv";
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-  ~TemporaryFile() { fs::remove_all(path.parent_path()); }
-};
+using Edits = std::vector<std::pair<std::string, std::string>>;
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const auto at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-std::string comparison_error(const std::string& bytes) {
-  const TemporaryFile file(bytes);
-  try {
-    read_comparison(file.path);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::string measurement_error(const std::string& bytes) {
-  const TemporaryFile file(bytes);
-  try {
-    read_measurements(file.path);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
-}
-
-/// A row with one cell changed, by column name.
-std::string with_cell(const std::string& csv, const std::vector<ColumnDoc>& columns,
-                      const std::string& column, const std::string& cell) {
-  const TemporaryFile file(csv);
-  const auto table = read_csv(file.path, {});
+/// The file with cells of one of its rows replaced, by column name.
+std::string edited(const TestFolder& folder, const std::string& csv,
+                   const std::vector<ColumnDoc>& columns, std::size_t row, const Edits& edits) {
+  const auto table = read_csv(folder.write("before.csv", csv), {});
   std::vector<std::string> header, cells;
-  for (const ColumnDoc& doc : columns) {
-    header.push_back(doc.name);
-    cells.push_back(doc.name == column ? cell : csv_cell(table->rows[0].text(doc.name)));
+  for (const ColumnDoc& column : columns) {
+    header.push_back(column.name);
+    cells.push_back(csv_cell(table->rows.at(row).text(column.name)));
+    // A number may start with '-', which csv_cell takes for a formula.
+    if (cells.back().rfind("'-", 0) == 0) cells.back().erase(0, 1);
+    for (const auto& [name, cell] : edits)
+      if (name == column.name) cells.back() = cell;
   }
   return csv_line(header) + csv_line(cells);
 }
 
-void fuzz(const std::string& good, const std::function<std::string(const std::string&)>& error_of) {
-  std::mt19937 random(5);
-  for (int i = 0; i < 1500; ++i) {
-    std::string bytes = good;
-    for (int change = 0; change < 4; ++change) {
-      const std::size_t at = random() % bytes.size();
-      if (random() % 4 == 0)
-        bytes.erase(at, random() % 40);
-      else
-        bytes[at] = ",\"\n-9ex.\xFF="[random() % 10];
-    }
-    error_of(bytes); // BadInput or success; anything else fails the test
+std::string comparison_error(std::size_t row, const Edits& edits) {
+  const TestFolder folder;
+  const std::string csv =
+      edited(folder, comparison_csv(example::comparisons()), comparison_columns(), row, edits);
+  try {
+    read_comparison(folder.write("rows.csv", csv));
+  } catch (const BadInput& error) {
+    return error.what();
   }
+  return "accepted";
+}
+
+std::string measurement_error(std::size_t row, const Edits& edits) {
+  const TestFolder folder;
+  const std::string csv =
+      edited(folder, measurements_csv(example::measurements()), measurement_columns(), row, edits);
+  try {
+    read_measurements(folder.write("rows.csv", csv));
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string mutated(std::string bytes, std::mt19937& random) {
+  static const std::vector<std::string> tokens = {",",     "\"",   "\n", "-",    "9",        "e",
+                                                  ".",     "\xFF", "=",  " ",    "nan",      "inf",
+                                                  "1e999", "-1",   "\r", "true", "measured", ""};
+  for (unsigned change = 0; change <= random() % 3; ++change) {
+    const std::size_t at = random() % bytes.size(), length = random() % 12;
+    const std::string& token = tokens[random() % tokens.size()];
+    bytes.replace(at, std::min(length, bytes.size() - at), token);
+    if (bytes.empty()) bytes = ",";
+  }
+  return bytes;
+}
+
+/// Reads many damaged files: each is refused as BadInput, or gives rows that survive another round.
+template <class Row>
+void damage(const std::string& good, std::vector<Row> (*read)(const std::filesystem::path&),
+            std::string (*write)(const std::vector<Row>&),
+            const std::function<void(const std::vector<Row>&)>& use) {
+  const TestFolder folder;
+  std::mt19937 random(7);
+  int refused = 0, accepted = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const std::string bytes = mutated(good, random);
+    try {
+      const std::vector<Row> rows = read(folder.write("rows.csv", bytes));
+      ++accepted;
+      const std::string again = write(rows);
+      CHECK((write(read(folder.write("again.csv", again))) == again));
+      use(rows);
+    } catch (const BadInput& error) {
+      ++refused;
+      CHECK(contains(error.what(), ".csv"));
+    }
+  }
+  CHECK(refused > 300);
+  CHECK(accepted > 100);
 }
 
 } // namespace
 
 TEST_CASE("rows read back are the rows written, to the last bit") {
+  const TestFolder folder;
   const std::string comparisons = comparison_csv(example::comparisons());
-  const TemporaryFile comparison_file(comparisons);
-  CHECK(comparison_csv(read_comparison(comparison_file.path)) == comparisons);
+  CHECK(comparison_csv(read_comparison(folder.write("c.csv", comparisons))) == comparisons);
   const std::string measurements = measurements_csv(example::measurements());
-  const TemporaryFile measurement_file(measurements);
-  const auto rows = read_measurements(measurement_file.path);
+  const auto rows = read_measurements(folder.write("m.csv", measurements));
   CHECK(measurements_csv(rows) == measurements);
   CHECK(rows[0].samples_s == example::measurements()[0].samples_s);
   CHECK(rows[0].checksum == 18446744073709551615ull);
-  CHECK(rows[0].work.count("bounce_rays") == 1234567.25);
+  CHECK(rows[2].work.counts == example::measurements()[2].work.counts);
+  CHECK(rows[4].repeats == Repeats::per_job);
+}
+
+TEST_CASE("texts with commas, quotes, line breaks and formulas read back as they were") {
+  auto rows = example::comparisons();
+  for (const std::string text :
+       {"=1+1", "-", "@x", "'=", "a,b", "\"", "two\nlines", "\r\n", "é漢字"}) {
+    rows[0].title = rows[0].price_source = text;
+    const TestFolder folder;
+    const auto back = read_comparison(folder.write("c.csv", comparison_csv(rows)));
+    CHECK(back[0].title == text);
+    CHECK(back[0].price_source == text);
+  }
 }
 
 TEST_CASE("a missing time or price is an empty cell, never a zero") {
-  const TemporaryFile file(comparison_csv(example::comparisons()));
-  const auto csv = read_csv(file.path, {});
-  const CsvRow& unpriced = csv->rows[5];
-  CHECK(unpriced.text("candidate_cost_p50_usd") == "");
-  CHECK(unpriced.text("price_usd_per_h") == "");
-  CHECK(csv->rows[6].text("candidate_time_to_result_p50_s") == "");
+  const TestFolder folder;
+  auto rows = example::comparisons();
+  rows[11].baseline_time_s = rows[11].baseline_time_to_result_s = {};
+  rows[11].baseline_cost_usd = {};
+  const auto csv = read_csv(folder.write("c.csv", comparison_csv(rows)), {});
+  CHECK(csv->rows[9].text("candidate_cost_p50_usd") == "");
+  CHECK(csv->rows[9].text("price_usd_per_h") == "");
+  CHECK(csv->rows[11].text("candidate_time_to_result_p50_s") == "");
+  CHECK(csv->rows[11].text("baseline_time_p50_s") == "");
 }
 
-TEST_CASE("a number without its interval is a schema error") {
+TEST_CASE("a projection without a proper interval is refused") {
+  CHECK(contains(comparison_error(0, {{"candidate_end_to_end_p90_s", ""}}),
+                 "all three points of an interval"));
+  CHECK(
+      contains(comparison_error(0, {{"candidate_end_to_end_p10_s", "9e9"}}), "p10 <= p50 <= p90"));
+  CHECK(contains(comparison_error(0, {{"candidate_end_to_end_p10_s", "1500"},
+                                      {"candidate_end_to_end_p90_s", "1500"}}),
+                 "p10 < p50 < p90"));
+  CHECK(contains(comparison_error(11, {{"candidate_evidence", "projected"}}),
+                 "an interval, since the row says that it is projected"));
+  CHECK(contains(comparison_error(0, {{"baseline_evidence", ""}}), "since the row has a time"));
+}
+
+TEST_CASE("a time on a row that was not verified is refused") {
+  CHECK(contains(comparison_error(0, {{"verified", "false"}}), "not verified has no times"));
+  CHECK(contains(measurement_error(0, {{"verified", "false"}}), "the row is not verified"));
+}
+
+TEST_CASE("a ratio without both of its times is refused") {
+  CHECK(contains(
+      comparison_error(11, {{"speedup_p10", "1"}, {"speedup_p50", "2"}, {"speedup_p90", "3"}}),
+      "an empty cell without both times"));
+  CHECK(contains(comparison_error(9, {{"p_cheaper", "0.5"}}), "without both costs"));
+  CHECK(contains(comparison_error(0, {{"deadline_s", ""}}), "without a deadline"));
+  CHECK(contains(comparison_error(11, {{"verdict", "stay"}}), "'undecided' without a speed-up"));
+}
+
+TEST_CASE("a bad cell is refused with file, line, column and what was expected") {
+  CHECK(contains(comparison_error(0, {{"p_cheaper", "1.01"}}),
+                 "rows.csv:2: found p_cheaper is '1.01'"));
+  CHECK(contains(comparison_error(0, {{"p_cheaper", "nan"}}), "a number from 0 to 1"));
+  CHECK(
+      contains(comparison_error(0, {{"verdict", "maybe"}}), "'migrate' or 'stay' or 'undecided'"));
+  CHECK(
+      contains(comparison_error(0, {{"candidate_path", "metal"}}), "'openmp' or 'cuda' or 'host'"));
+  CHECK(contains(comparison_error(0, {{"job_units", "-1"}}), "whole number"));
+  CHECK(contains(comparison_error(0, {{"verified", "yes"}}), "'true' or 'false'"));
+  CHECK(contains(comparison_error(0, {{"price_as_of", "2026-13"}}), "YYYY-MM-DD"));
+  CHECK(contains(measurement_error(0, {{"samples_s", "1 nan"}}), "numbers with a space"));
+  CHECK(contains(measurement_error(0, {{"samples_s", "1 "}}), "numbers with a space"));
+  CHECK(contains(measurement_error(2, {{"work_counts", "rays"}}), "name=value"));
+  CHECK(contains(measurement_error(2, {{"work_counts", "rays=1e999"}}), "name=value"));
+  CHECK(contains(measurement_error(0, {{"work_simt_efficiency", "1.5"}}), "work_simt_efficiency"));
+  CHECK(contains(measurement_error(0, {{"median_low_s", "99"}}), "at most median_s"));
+  CHECK(contains(measurement_error(0, {{"checksum", "18446744073709551616"}}), "whole number"));
+}
+
+TEST_CASE("an unknown, a missing and a repeated column are refused") {
+  const TestFolder folder;
   const std::string csv = comparison_csv(example::comparisons());
-  const auto columns = comparison_columns();
-  CHECK(comparison_error(with_cell(csv, columns, "candidate_end_to_end_p90_s", ""))
-            .find("all three points of an interval")
-        != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "candidate_end_to_end_p90_s", "1"))
-            .find("p10 <= p50 <= p90")
-        != std::string::npos);
+  const auto error_of = [&](const std::string& bytes) -> std::string {
+    try {
+      read_comparison(folder.write("c.csv", bytes));
+    } catch (const BadInput& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  CHECK(contains(error_of("studies" + csv.substr(5)), "no column 'study'"));
+  CHECK(contains(error_of("extra," + csv.substr(0, csv.find('\n') + 1)), "unknown column 'extra'"));
+  CHECK(contains(error_of("study," + csv), "'study' twice"));
+  CHECK(contains(error_of(csv.substr(0, csv.find('\n') + 1)), "no rows"));
+  CHECK(contains(error_of(""), "an empty file"));
 }
 
-TEST_CASE("times on a row that is not verified are a schema error") {
-  CHECK(measurement_error(with_cell(measurements_csv(example::measurements()),
-                                    measurement_columns(), "verified", "false"))
-            .find("no times in a row that is not verified")
-        != std::string::npos);
+TEST_CASE("no damage to comparison.csv does worse than BadInput") {
+  damage<Comparison>(comparison_csv(example::comparisons()), read_comparison, comparison_csv,
+                     [](const std::vector<Comparison>& rows) {
+                       for (const int width : {80, 100})
+                         CHECK_FALSE(terminal_table(rows, {}, width).empty());
+                       CHECK_FALSE(comparison_json(rows).empty());
+                     });
 }
 
-TEST_CASE("bad cells are refused with file, line and what was expected") {
-  const std::string csv = comparison_csv(example::comparisons());
-  const auto columns = comparison_columns();
-  CHECK(comparison_error(with_cell(csv, columns, "p_cheaper", "1.01"))
-            .find(":2: found p_cheaper is '1.01'")
-        != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "verdict", "maybe"))
-            .find("'migrate' or 'stay' or 'undecided'")
-        != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "job_units", "-1")).find("whole number")
-        != std::string::npos);
-  CHECK(comparison_error(with_cell(csv, columns, "verified", "yes")).find("'true' or 'false'")
-        != std::string::npos);
-  CHECK(comparison_error(replaced(csv, "study,", "studies,")).find("no column 'study'")
-        != std::string::npos);
-  CHECK(comparison_error(csv_line({"study"})).find("no column") != std::string::npos);
-  const std::string measured = measurements_csv(example::measurements());
-  CHECK(measurement_error(with_cell(measured, measurement_columns(), "samples_s", "1 nan"))
-            .find("numbers with a space")
-        != std::string::npos);
-  CHECK(measurement_error(with_cell(measured, measurement_columns(), "work_counts", "rays"))
-            .find("name=value")
-        != std::string::npos);
-  CHECK(measurement_error(with_cell(measured, measurement_columns(), "work_simt_efficiency", "1.5"))
-            .find("work_simt_efficiency")
-        != std::string::npos);
-}
-
-TEST_CASE("no mutation of a results file does worse than BadInput") {
-  fuzz(comparison_csv(example::comparisons()), comparison_error);
-  fuzz(measurements_csv(example::measurements()), measurement_error);
-}
-
-TEST_CASE("results/README.md documents exactly the columns that are written") {
-  std::ifstream readme(fs::path(BREAKEVEN_SOURCE_DIR) / "results" / "README.md");
-  std::set<std::string> documented, written;
-  std::string line, file;
-  while (std::getline(readme, line)) {
-    if (line.rfind("## `", 0) == 0) file = line.substr(4, line.find('`', 4) - 4);
-    if (line.rfind("| `", 0) == 0) documented.insert(file + " " + line);
-  }
-  for (const ColumnDoc& column : measurement_columns())
-    written.insert("measurements.csv | `" + column.name + "` | " + column.meaning + " |");
-  for (const ColumnDoc& column : comparison_columns())
-    written.insert("comparison.csv | `" + column.name + "` | " + column.meaning + " |");
-  CHECK(documented == written);
+TEST_CASE("no damage to measurements.csv does worse than BadInput") {
+  damage<Measurement>(
+      measurements_csv(example::measurements()), read_measurements, measurements_csv,
+      [](const std::vector<Measurement>& rows) { CHECK_FALSE(machine_text(rows).empty()); });
 }

@@ -1,0 +1,87 @@
+#include "sim/report/rules.h"
+
+namespace breakeven {
+
+namespace {
+
+void require(bool holds, const CsvRow& line, const char* column, const char* expected) {
+  if (!holds) line.fail(column, expected);
+}
+
+/// A time that is not zero, and for a projection a range that is not empty.
+void check_time(const Interval& time, const std::string& evidence, const CsvRow& line,
+                const char* column, const char* evidence_column) {
+  require(!evidence.empty(), line, evidence_column,
+          "'measured', 'extrapolated' or 'projected', since the row has a time");
+  require(time.low > 0, line, column, "a time above 0");
+  require(evidence != "projected" || is_projection(time), line, column,
+          "a projection's interval, p10 < p50 < p90");
+}
+
+void check_baseline(const Comparison& row, const CsvRow& line) {
+  const bool timed = row.baseline_time_s.likely > 0;
+  if (timed)
+    check_time(row.baseline_time_s, row.baseline_evidence, line, "baseline_time_p10_s",
+               "baseline_evidence");
+  require(timed == (row.baseline_time_to_result_s.likely > 0), line,
+          "baseline_time_to_result_p50_s", "a value exactly where baseline_time_p50_s has one");
+  require(timed || !row.baseline_cost_usd, line, "baseline_cost_p50_usd",
+          "an empty cell, since the baseline has no time");
+}
+
+void check_candidate(const Comparison& row, const CsvRow& line) {
+  const bool timed = row.candidate_end_to_end_s.has_value();
+  if (timed)
+    check_time(*row.candidate_end_to_end_s, row.candidate_evidence, line,
+               "candidate_end_to_end_p10_s", "candidate_evidence");
+  require(timed || row.candidate_evidence != "projected", line, "candidate_end_to_end_p50_s",
+          "an interval, since the row says that it is projected");
+  require(timed == row.candidate_time_to_result_s.has_value(), line,
+          "candidate_time_to_result_p50_s",
+          "a value exactly where candidate_end_to_end_p50_s has one");
+  require(timed || !row.candidate_cost_usd, line, "candidate_cost_p50_usd",
+          "an empty cell, since the candidate has no time");
+  require(!timed || row.verified, line, "verified",
+          "'true', since a candidate that was not verified has no times");
+}
+
+void check_answer(const Comparison& row, const CsvRow& line) {
+  const bool both_times = row.baseline_time_s.likely > 0 && row.candidate_end_to_end_s;
+  const bool both_costs = row.baseline_cost_usd && row.candidate_cost_usd;
+  require(both_times || !row.speedup, line, "speedup_p50", "an empty cell without both times");
+  require(both_costs || !row.p_cheaper, line, "p_cheaper", "an empty cell without both costs");
+  require(row.deadline_s || !row.p_meets_deadline, line, "p_meets_deadline",
+          "an empty cell without a deadline");
+  require(row.deadline_s || !row.baseline_p_meets_deadline, line, "baseline_p_meets_deadline",
+          "an empty cell without a deadline");
+  require(!row.implausible || (row.speedup && row.envelope_max), line, "implausible",
+          "'false' without a speed-up and its envelope");
+  require(row.verdict == Verdict::undecided || row.speedup, line, "verdict",
+          "'undecided' without a speed-up");
+}
+
+} // namespace
+
+void check_rules(const Measurement& row, const CsvRow& line) {
+  const bool timed = !row.samples_s.empty();
+  require(row.verified || !timed, line, "samples_s",
+          "an empty cell, since the row is not verified");
+  require(timed || row.kernel_samples_s.empty(), line, "kernel_samples_s",
+          "an empty cell where samples_s is empty");
+  require(timed || row.cold_s == 0, line, "cold_s", "0 where samples_s is empty");
+  require(timed || row.end_to_end_s.value == 0, line, "median_s", "0 where samples_s is empty");
+  require(timed || row.job_s == 0, line, "job_s", "0 where samples_s is empty");
+  require(timed == !row.evidence.empty(), line, "evidence",
+          "'measured' or 'extrapolated' exactly where samples_s is filled");
+  require(row.end_to_end_s.low <= row.end_to_end_s.value, line, "median_low_s", "at most median_s");
+  require(row.end_to_end_s.value <= row.end_to_end_s.high, line, "median_high_s",
+          "at least median_s");
+}
+
+void check_rules(const Comparison& row, const CsvRow& line) {
+  check_baseline(row, line);
+  check_candidate(row, line);
+  check_answer(row, line);
+}
+
+} // namespace breakeven
