@@ -2,8 +2,8 @@
 //
 // Recorded once, off the clock: every ray that the renderer traces, by kind and in its own order,
 // and every answer. The peer is the best bare loop over the recorded rays of a kind: rays ready in
-// memory, one by one or in packets of 8 or 16, the same hierarchy, flags, threads and schedule, and
-// nothing but a checksum done with the answers.
+// memory, one by one or in packets of 8 or 16 already laid out for Embree, the same hierarchy,
+// flags, threads and schedule, and nothing but a checksum done with the answers.
 //
 // In our path loop, tracing and shading alternate too finely to be timed apart. So the loop is
 // run with a tracer that asks Embree for one kind and reads the recorded answers for the
@@ -33,8 +33,36 @@ using namespace render;
 
 constexpr std::size_t units_per_piece = 64;
 
+/// Sixteen rays component by component, as Embree's packets take them.
+struct Block {
+  static constexpr int width = 16;
+  Block() = default;
+  Block(const Ray* rays, std::size_t count) {
+    for (std::size_t lane = 0; lane < width; ++lane) {
+      const Ray& ray = rays[std::min(lane, count - 1)];
+      const float values[6]{ray.origin.x,    ray.origin.y,    ray.origin.z,
+                            ray.direction.x, ray.direction.y, ray.direction.z};
+      for (int i = 0; i < 6; ++i)
+        rows[i][lane] = values[i];
+    }
+  }
+  alignas(64) float rows[6][width];
+};
+
+/// The rays of one kind, laid out for either way of asking.
+struct RecordedRays {
+  std::vector<Ray> single;
+  std::vector<Block> blocks;
+  void push_back(const Ray& ray) { single.push_back(ray); }
+  std::size_t size() const { return single.size(); }
+  void make_blocks() {
+    for (std::size_t first = 0; first < single.size(); first += Block::width)
+      blocks.emplace_back(&single[first], single.size() - first);
+  }
+};
+
 struct UnitRecord {
-  std::vector<Ray> primary, bounced, shadow;
+  RecordedRays primary, bounced, shadow;
   std::vector<std::array<std::uint32_t, 3>> primary_answers, bounced_answers; ///< triangle, u, v
   std::vector<char> shadow_answers;
 };
@@ -58,18 +86,18 @@ public:
       record_.primary_answers.push_back(answer_at(hits, slot));
     }
   }
-  void bounced(const RaysOfBatch& rays, const SlotList& list, HitsOfBatch& hits) {
-    tracer_.bounced(rays, list, hits);
-    for (int i = 0; i < list.count; ++i) {
-      record_.bounced.push_back(ray_at(rays, list.slots[i]));
-      record_.bounced_answers.push_back(answer_at(hits, list.slots[i]));
+  void bounced(const RaysOfBatch& rays, int count, HitsOfBatch& hits) {
+    tracer_.bounced(rays, count, hits);
+    for (int slot = 0; slot < count; ++slot) {
+      record_.bounced.push_back(ray_at(rays, slot));
+      record_.bounced_answers.push_back(answer_at(hits, slot));
     }
   }
-  void shadows(const RaysOfBatch& rays, const SlotList& list, OfBatch<bool>& occluded) {
-    tracer_.shadows(rays, list, occluded);
-    for (int i = 0; i < list.count; ++i) {
-      record_.shadow.push_back(ray_at(rays, list.slots[i]));
-      record_.shadow_answers.push_back(occluded[list.slots[i]]);
+  void shadows(const RaysOfBatch& rays, int count, AnswersOfBatch& occluded) {
+    tracer_.shadows(rays, count, occluded);
+    for (int slot = 0; slot < count; ++slot) {
+      record_.shadow.push_back(ray_at(rays, slot));
+      record_.shadow_answers.push_back(occluded[slot]);
     }
   }
 
@@ -93,15 +121,15 @@ public:
     for (int slot = 0; slot < count; ++slot)
       set(hits, slot, record_.primary_answers[primaries_++]);
   }
-  void bounced(const RaysOfBatch& rays, const SlotList& list, HitsOfBatch& hits) {
-    if constexpr (live.bounced) return tracer_.bounced(rays, list, hits);
-    for (int i = 0; i < list.count; ++i)
-      set(hits, list.slots[i], record_.bounced_answers[bounces_++]);
+  void bounced(const RaysOfBatch& rays, int count, HitsOfBatch& hits) {
+    if constexpr (live.bounced) return tracer_.bounced(rays, count, hits);
+    for (int slot = 0; slot < count; ++slot)
+      set(hits, slot, record_.bounced_answers[bounces_++]);
   }
-  void shadows(const RaysOfBatch& rays, const SlotList& list, OfBatch<bool>& occluded) {
-    if constexpr (live.shadow) return tracer_.shadows(rays, list, occluded);
-    for (int i = 0; i < list.count; ++i)
-      occluded[list.slots[i]] = record_.shadow_answers[shadows_++];
+  void shadows(const RaysOfBatch& rays, int count, AnswersOfBatch& occluded) {
+    if constexpr (live.shadow) return tracer_.shadows(rays, count, occluded);
+    for (int slot = 0; slot < count; ++slot)
+      occluded[slot] = record_.shadow_answers[shadows_++];
   }
 
 private:
@@ -144,10 +172,10 @@ double timed(std::size_t begin, std::size_t end, int threads, Clock clock, const
 
 /// The bare loops: a checksum of the answers to some rays. `any` asks for any hit.
 template <bool any>
-std::uint32_t trace_singly(RTCScene scene, const std::vector<Ray>& rays, Coherence coherence) {
+std::uint32_t trace_singly(RTCScene scene, const RecordedRays& rays, Coherence coherence) {
   EmbreeQuery query(scene, coherence);
   std::uint32_t sum = 0;
-  for (const Ray& ray : rays) {
+  for (const Ray& ray : rays.single) {
     RTCRayHit found;
     set_ray(found.ray, ray);
     if constexpr (any) {
@@ -163,17 +191,26 @@ std::uint32_t trace_singly(RTCScene scene, const std::vector<Ray>& rays, Coheren
 }
 
 template <bool any, class Packet>
-std::uint32_t trace_in_packets(RTCScene scene, const std::vector<Ray>& rays, Coherence coherence) {
+std::uint32_t trace_in_packets(RTCScene scene, const RecordedRays& rays, Coherence coherence) {
   constexpr int width = packet_width<Packet>;
   EmbreeQuery query(scene, coherence);
   alignas(64) Packet packet;
   alignas(64) int valid[width];
+  for (int lane = 0; lane < width; ++lane)
+    set_lane(packet, lane, {});
   std::uint32_t sum = 0;
   for (std::size_t first = 0; first < rays.size(); first += width) {
     const int count = static_cast<int>(std::min<std::size_t>(width, rays.size() - first));
+    const Block& block = rays.blocks[first / Block::width];
+    const std::size_t offset = first % Block::width;
+    float* const rows[6]{packet.ray.org_x, packet.ray.org_y, packet.ray.org_z,
+                         packet.ray.dir_x, packet.ray.dir_y, packet.ray.dir_z};
+    for (int i = 0; i < 6; ++i)
+      std::copy_n(block.rows[i] + offset, width, rows[i]);
     for (int lane = 0; lane < width; ++lane) {
       valid[lane] = lane < count ? -1 : 0;
-      set_lane(packet, lane, rays[first + static_cast<std::size_t>(std::min(lane, count - 1))]);
+      packet.ray.tfar[lane] = infinite_distance;
+      packet.hit.geomID[lane] = RTC_INVALID_GEOMETRY_ID;
     }
     if constexpr (any)
       query.occluded(valid, packet.ray);
@@ -188,7 +225,7 @@ std::uint32_t trace_in_packets(RTCScene scene, const std::vector<Ray>& rays, Coh
 /// One way of tracing the recorded rays of a kind.
 struct BareLoop {
   const char* name;
-  std::function<std::uint32_t(RTCScene, const std::vector<Ray>&)> trace;
+  std::function<std::uint32_t(RTCScene, const RecordedRays&)> trace;
 };
 
 template <bool any>
@@ -197,16 +234,16 @@ std::vector<BareLoop> bare_loops(bool packets_of_16) {
   for (const Coherence coherence : {Coherence::coherent, Coherence::incoherent}) {
     const bool coherent = coherence == Coherence::coherent;
     loops.push_back({coherent ? "single, coherent" : "single, incoherent",
-                     [coherence](RTCScene scene, const std::vector<Ray>& rays) {
+                     [coherence](RTCScene scene, const RecordedRays& rays) {
                        return trace_singly<any>(scene, rays, coherence);
                      }});
     loops.push_back({coherent ? "packets of 8, coherent" : "packets of 8, incoherent",
-                     [coherence](RTCScene scene, const std::vector<Ray>& rays) {
+                     [coherence](RTCScene scene, const RecordedRays& rays) {
                        return trace_in_packets<any, RTCRayHit8>(scene, rays, coherence);
                      }});
     if (packets_of_16)
       loops.push_back({coherent ? "packets of 16, coherent" : "packets of 16, incoherent",
-                       [coherence](RTCScene scene, const std::vector<Ray>& rays) {
+                       [coherence](RTCScene scene, const RecordedRays& rays) {
                          return trace_in_packets<any, RTCRayHit16>(scene, rays, coherence);
                        }});
   }
@@ -217,7 +254,7 @@ std::uint32_t checksum_sink; ///< keeps the bare loops' work alive
 
 struct Kind {
   const char* name;
-  std::vector<Ray> UnitRecord::*rays;
+  RecordedRays UnitRecord::*rays;
   BareLoop peer;
   double ray_count = 0;
 };
@@ -247,6 +284,9 @@ public:
       const FlushDenormals flush;
       Recorder<Tracer> recorder(Tracer(scene_), records_[unit]);
       render_unit(unit, recorder);
+      for (RecordedRays UnitRecord::*rays :
+           {&UnitRecord::primary, &UnitRecord::bounced, &UnitRecord::shadow})
+        (records_[unit].*rays).make_blocks();
     }
   }
 

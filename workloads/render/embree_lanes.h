@@ -49,6 +49,7 @@ struct WideFloat {
 struct WideBits {
   NativeBits value;
   friend WideBits operator>>(WideBits a, int by) { return {a.value >> by}; }
+  friend WideFlag operator==(WideBits a, std::uint32_t b) { return {a.value == b}; }
 };
 
 /// Bit i is lane i.
@@ -67,6 +68,21 @@ inline unsigned mask_of(WideFlag flag) {
 inline bool any(WideFlag flag) { return mask_of(flag) != 0; }
 inline WideFloat select(WideFlag flag, WideFloat yes, WideFloat no) {
   return flag.value ? yes.value : no.value;
+}
+/// The lanes of a mask moved together to the front, in order; zeros behind.
+inline WideFloat compress(unsigned mask, WideFloat a) {
+#if defined(__AVX512F__)
+  return NativeFloats(_mm512_maskz_compress_ps(static_cast<__mmask16>(mask), a.value));
+#else
+  WideFloat together(0.0f);
+  int to = 0;
+  for (int lane = 0; lane < lanes; ++lane)
+    if (mask >> lane & 1) together.value[to++] = a.value[lane];
+  return together;
+#endif
+}
+inline WideBits compress(unsigned mask, WideBits a) {
+  return {NativeBits(compress(mask, WideFloat(NativeFloats(a.value))).value)};
 }
 inline WideFloat larger(WideFloat a, WideFloat b) { return select(a > b, a, b); }
 inline WideFloat smaller(WideFloat a, WideFloat b) { return select(a < b, a, b); }
@@ -140,6 +156,10 @@ inline WideFloat largest_coordinate(WideFloat3 a) {
 inline WideFloat luminance(WideFloat3 c) { return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z; }
 inline WideFloat3 select(WideFlag flag, WideFloat3 yes, WideFloat3 no) {
   return {select(flag, yes.x, no.x), select(flag, yes.y, no.y), select(flag, yes.z, no.z)};
+}
+
+inline WideFloat3 compress(unsigned mask, WideFloat3 a) {
+  return {compress(mask, a.x), compress(mask, a.y), compress(mask, a.z)};
 }
 
 struct WideMaterial {

@@ -4,7 +4,7 @@
 //
 // A batch takes one step for all its paths before the next step, so that shading runs on vector
 // registers with a path a lane, and triangles are fetched ahead. One path at a time, shading took
-// 37 % of the frame; so it takes 10 to 15 %. Nothing leaves the cache, unlike in a wavefront, which
+// 37 % of the frame; so it takes 15 %. Nothing leaves the cache, unlike in a wavefront, which
 // on a CPU loses far more to memory than it gains.
 #pragma once
 
@@ -13,23 +13,28 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <span>
 
 namespace breakeven::render {
 
 constexpr int paths_in_batch = 128;
 static_assert(paths_in_batch % lanes == 0);
-template <class T>
-using OfBatch = std::array<T, paths_in_batch>; ///< one a slot
 
-struct alignas(64) FloatsOfBatch : OfBatch<float> {
-  WideFloat load(int slot) const {
-    WideFloat wide;
-    std::memcpy(&wide, data() + slot, sizeof wide);
+/// One value a slot. Loads and stores a register's worth from any slot on, hence the spare room.
+template <class T, class Wide>
+struct alignas(64) OfBatch : std::array<T, paths_in_batch + lanes> {
+  Wide load(int slot) const {
+    Wide wide;
+    std::memcpy(&wide, this->data() + slot, sizeof wide);
     return wide;
   }
-  void store(int slot, WideFloat wide) { std::memcpy(data() + slot, &wide, sizeof wide); }
+  void store(int slot, Wide wide) { std::memcpy(this->data() + slot, &wide, sizeof wide); }
 };
+using FloatsOfBatch = OfBatch<float, WideFloat>;
+using BitsOfBatch = OfBatch<std::uint32_t, WideBits>;
+
 struct VectorsOfBatch {
   FloatsOfBatch x, y, z;
   WideFloat3 load(int slot) const { return {x.load(slot), y.load(slot), z.load(slot)}; }
@@ -39,99 +44,83 @@ struct VectorsOfBatch {
     z.store(slot, wide.z);
   }
   Float3 get(int slot) const { return {x[slot], y[slot], z[slot]}; }
-  void set(int slot, Float3 value) {
-    x[slot] = value.x;
-    y[slot] = value.y;
-    z[slot] = value.z;
-  }
 };
 /// Rays without end, as all of a path are.
 struct RaysOfBatch {
   VectorsOfBatch origin, direction;
 };
 struct HitsOfBatch {
-  OfBatch<std::uint32_t> triangle;
+  BitsOfBatch triangle;
   FloatsOfBatch u, v;
 };
-/// Which slots of a batch, in rising order.
-struct SlotList {
-  int count = 0;
-  OfBatch<std::uint8_t> slots;
-  /// Without a branch, which half the time would be predicted wrongly.
-  void append_if(bool wanted, int slot) {
-    slots[count] = static_cast<std::uint8_t>(slot);
-    count += wanted;
-  }
-};
-static_assert(paths_in_batch <= 256);
+using AnswersOfBatch = std::array<bool, paths_in_batch>;
 
 /// Embree's answers for a batch. Camera rays go in packets that share their way through the tree,
-/// 3-4x faster than one by one. Scattered rays share nothing; in a packet marked incoherent Embree
-/// traces each alone, but is called once for all: +7 % for nearest hits, +40 % towards the sun
-/// (breakeven-peers render). What a lane answers does not depend on the others.
+/// 4x faster than one by one. Scattered rays share nothing; in a packet marked incoherent Embree
+/// traces each alone, but is called once for all: +8 % for nearest hits, +40 % towards the sun
+/// (breakeven-peers render, Zen 4, AVX-512). What a lane answers does not depend on the others.
 template <class Packet>
 class EmbreeTracer {
 public:
   explicit EmbreeTracer(const EmbreeScene& scene)
       : scene_(scene),
         coherent_(scene.handle(), Coherence::coherent),
-        incoherent_(scene.handle(), Coherence::incoherent) {}
+        incoherent_(scene.handle(), Coherence::incoherent) {
+    // What no query changes is set once.
+    for (int lane = 0; lane < width; ++lane)
+      set_lane(packet_, lane, Ray{});
+  }
 
-  /// The rays of slots [0, count).
+  // Each for the rays of slots [0, count).
   void primary(const RaysOfBatch& rays, int count, HitsOfBatch& hits) {
-    SlotList all;
-    for (int slot = 0; slot < count; ++slot)
-      all.append_if(true, slot);
-    nearest<Packet>(coherent_, rays, all, hits);
+    nearest(coherent_, rays, count, hits);
   }
-  void bounced(const RaysOfBatch& rays, const SlotList& list, HitsOfBatch& hits) {
-    nearest<RTCRayHit8>(incoherent_, rays, list, hits);
+  void bounced(const RaysOfBatch& rays, int count, HitsOfBatch& hits) {
+    nearest(incoherent_, rays, count, hits);
   }
-  void shadows(const RaysOfBatch& rays, const SlotList& list, OfBatch<bool>& occluded) {
-    alignas(64) Packet packet;
-    for (int first = 0; first < list.count; first += packet_width<Packet>) {
-      const int count = set_packet(packet, rays, list, first);
-      incoherent_.occluded(valid_, packet.ray);
-      for (int lane = 0; lane < count; ++lane)
-        occluded[list.slots[first + lane]] = is_end_of_occluded(packet.ray.tfar[lane]);
+  void shadows(const RaysOfBatch& rays, int count, AnswersOfBatch& occluded) {
+    for (int first = 0; first < count; first += width) {
+      fill_packet(rays, first, count);
+      incoherent_.occluded(valid_, packet_.ray);
+      for (int lane = 0; lane < width; ++lane)
+        occluded[first + lane] = is_end_of_occluded(packet_.ray.tfar[lane]);
     }
   }
 
 private:
-  template <class AnyPacket>
-  void nearest(EmbreeQuery& query, const RaysOfBatch& rays, const SlotList& list,
-               HitsOfBatch& hits) {
-    alignas(64) AnyPacket packet;
-    for (int first = 0; first < list.count; first += packet_width<AnyPacket>) {
-      const int count = set_packet(packet, rays, list, first);
-      query.intersect(valid_, packet);
-      for (int lane = 0; lane < count; ++lane) {
-        const int slot = list.slots[first + lane];
-        hits.triangle[slot] = scene_.triangle_of(packet.hit.geomID[lane], packet.hit.primID[lane]);
-        hits.u[slot] = packet.hit.u[lane];
-        hits.v[slot] = packet.hit.v[lane];
-      }
+  static constexpr int width = packet_width<Packet>;
+  static_assert(paths_in_batch % width == 0);
+
+  void nearest(EmbreeQuery& query, const RaysOfBatch& rays, int count, HitsOfBatch& hits) {
+    for (int first = 0; first < count; first += width) {
+      fill_packet(rays, first, count);
+      query.intersect(valid_, packet_);
+      for (int lane = 0; lane < width; ++lane)
+        hits.triangle[first + lane] =
+            scene_.triangle_of(packet_.hit.geomID[lane], packet_.hit.primID[lane]);
+      std::copy_n(packet_.hit.u, width, &hits.u[first]);
+      std::copy_n(packet_.hit.v, width, &hits.v[first]);
     }
   }
 
-  /// Fills a packet from the list and gives how many lanes are used.
-  template <class AnyPacket>
-  int set_packet(AnyPacket& packet, const RaysOfBatch& rays, const SlotList& list, int first) {
-    constexpr int width = packet_width<AnyPacket>;
-    const int count = std::min(width, list.count - first);
+  void fill_packet(const RaysOfBatch& rays, int first, int count) {
+    std::copy_n(&rays.origin.x[first], width, packet_.ray.org_x);
+    std::copy_n(&rays.origin.y[first], width, packet_.ray.org_y);
+    std::copy_n(&rays.origin.z[first], width, packet_.ray.org_z);
+    std::copy_n(&rays.direction.x[first], width, packet_.ray.dir_x);
+    std::copy_n(&rays.direction.y[first], width, packet_.ray.dir_y);
+    std::copy_n(&rays.direction.z[first], width, packet_.ray.dir_z);
     for (int lane = 0; lane < width; ++lane) {
-      // Lanes past the last ray repeat it, switched off.
-      const int slot = list.slots[first + std::min(lane, count - 1)];
-      valid_[lane] = lane < count ? -1 : 0;
-      set_lane(packet, lane,
-               {rays.origin.get(slot), 0.0f, rays.direction.get(slot), infinite_distance});
+      valid_[lane] = first + lane < count ? -1 : 0;
+      packet_.ray.tfar[lane] = infinite_distance;
+      packet_.hit.geomID[lane] = RTC_INVALID_GEOMETRY_ID;
     }
-    return count;
   }
 
   const EmbreeScene& scene_;
   EmbreeQuery coherent_, incoherent_;
-  alignas(64) int valid_[16];
+  alignas(64) Packet packet_;
+  alignas(64) int valid_[width];
 };
 
 struct RayCounts {
@@ -176,27 +165,28 @@ public:
     start();
     for (int bounce = 0;; ++bounce) {
       keep_hits(view);
-      counts.hits += hit_count_;
-      if (hit_count_ == 0) return;
-      draw(settings, hit_count_, 1 + static_cast<std::uint32_t>(bounce));
+      counts.hits += alive_;
+      if (alive_ == 0) return;
+      draw(settings, alive_, 1 + static_cast<std::uint32_t>(bounce));
       shade(view, bounce, settings.max_bounces);
-      tracer.shadows(shadow_rays_, facing_sun_, occluded_);
-      counts.shadow += facing_sun_.count;
-      add_sun();
-      if (alive_.count == 0) return;
+      tracer.shadows(shadow_rays_, shadows_, occluded_);
+      counts.shadow += shadows_;
+      for (int i = 0; i < shadows_; ++i)
+        if (!occluded_[i]) radiance_[shadow_path_[i]] += sun_.get(i);
+      if (alive_ == 0) return;
       tracer.bounced(rays_, alive_, hits_);
-      counts.bounce += alive_.count;
+      counts.bounce += alive_;
     }
   }
 
   /// Camera rays of the samples added, alone.
   void make_camera_rays(const Camera& camera, const PathSettings& settings) {
     for (int i = 0; i < count_; ++i)
-      path_[i] = static_cast<std::uint8_t>(i);
+      path_[i] = static_cast<std::uint32_t>(i);
     draw(settings, count_, 0);
     for (int slot = 0; slot < count_; slot += lanes) {
       const RandomOf<WideFloat> random = random_at(slot);
-      rays_.origin.store(slot, camera.position);
+      rays_.origin.store(slot, WideFloat3(camera.position));
       rays_.direction.store(slot,
                             camera_direction<WideFloat>(camera, settings.width, settings.height,
                                                         column_.load(slot) + unit_float(random.x),
@@ -208,44 +198,50 @@ public:
   }
 
 private:
-  using BitsOfBatch = OfBatch<std::uint32_t>;
+  /// The lanes of a register from `slot` on that are below `count`.
+  static unsigned lanes_below(int slot, int count) {
+    return count - slot >= lanes ? (1u << lanes) - 1 : (1u << (count - slot)) - 1;
+  }
 
   void start() {
-    alive_.count = 0;
-    for (int i = 0; i < count_; ++i) {
-      radiance_[i] = {0, 0, 0};
-      throughput_.set(i, {1, 1, 1});
-      alive_.append_if(true, i);
+    alive_ = count_;
+    std::fill_n(radiance_.begin(), count_, Float3{0, 0, 0});
+    for (int slot = 0; slot < count_; slot += lanes)
+      throughput_.store(slot, WideFloat3(Float3{1, 1, 1}));
+  }
+
+  /// Gives the sky to the paths that missed and closes up the rest. A register's worth is stored no
+  /// further up than it was loaded, so that it can be done in place.
+  void keep_hits(const SceneView& view) {
+    int kept = 0;
+    for (int slot = 0; slot < alive_; slot += lanes) {
+      const WideBits triangle = hits_.triangle.load(slot), path = path_.load(slot);
+      const WideFloat u = hits_.u.load(slot), v = hits_.v.load(slot);
+      const WideFloat3 direction = rays_.direction.load(slot), throughput = throughput_.load(slot);
+      const unsigned used = lanes_below(slot, alive_);
+      const unsigned missed = mask_of(triangle == no_triangle) & used, hit = used & ~missed;
+      if (missed != 0) add(missed, path, throughput * sky_over<WideFloat>(view.light, direction));
+      hits_.triangle.store(kept, compress(hit, triangle));
+      hits_.u.store(kept, compress(hit, u));
+      hits_.v.store(kept, compress(hit, v));
+      rays_.direction.store(kept, compress(hit, direction));
+      throughput_.store(kept, compress(hit, throughput));
+      path_.store(kept, compress(hit, path));
+      kept += std::popcount(hit);
+    }
+    alive_ = kept;
+    for (int slot = 0; slot < alive_; ++slot) {
+      __builtin_prefetch(&view.triangles[hits_.triangle[slot]]);
+      __builtin_prefetch(&view.triangle_materials[hits_.triangle[slot]]);
     }
   }
 
-  /// Gives the sky to the paths that missed and closes up the rest to slots [0, hit_count_).
-  void keep_hits(const SceneView& view) {
-    SlotList missed, hit;
-    for (int i = 0; i < alive_.count; ++i) {
-      const int slot = alive_.slots[i];
-      const bool is_missed = hits_.triangle[slot] == no_triangle;
-      missed.append_if(is_missed, slot);
-      hit.append_if(!is_missed, slot);
+  void add(unsigned mask, WideBits path, WideFloat3 radiance) {
+    for (; mask != 0; mask &= mask - 1) {
+      const int lane = std::countr_zero(mask);
+      radiance_[path.value[lane]] +=
+          Float3{radiance.x.value[lane], radiance.y.value[lane], radiance.z.value[lane]};
     }
-    for (int i = 0; i < missed.count; ++i) {
-      const int slot = missed.slots[i];
-      radiance_[path_[slot]] +=
-          throughput_.get(slot) * sky_radiance(view.light, rays_.direction.get(slot));
-    }
-    for (int kept = 0; kept < hit.count; ++kept) {
-      const int slot = hit.slots[kept];
-      const std::uint32_t triangle = hits_.triangle[slot];
-      __builtin_prefetch(&view.triangles[triangle]);
-      __builtin_prefetch(&view.triangle_materials[triangle]);
-      hits_.triangle[kept] = triangle;
-      hits_.u[kept] = hits_.u[slot];
-      hits_.v[kept] = hits_.v[slot];
-      rays_.direction.set(kept, rays_.direction.get(slot));
-      throughput_.set(kept, throughput_.get(slot));
-      path_[kept] = path_[slot];
-    }
-    hit_count_ = hit.count;
   }
 
   /// The blocks of random numbers of a dimension, for slots [0, count).
@@ -266,39 +262,38 @@ private:
     }
   }
   RandomOf<WideFloat> random_at(int slot) const {
-    const auto load = [&](const BitsOfBatch& bits) {
-      WideBits wide;
-      std::memcpy(&wide, &bits[slot], sizeof wide);
-      return wide;
-    };
-    return {load(random_x_), load(random_y_), load(random_z_), load(random_w_)};
+    return {random_x_.load(slot), random_y_.load(slot), random_z_.load(slot), random_w_.load(slot)};
   }
 
-  /// One step of the paths in slots [0, hit_count_).
+  /// One step of the paths alive; keeps those that go on, in place as keep_hits() does.
   [[gnu::flatten]] void shade(const SceneView& view, int bounce, int max_bounces) {
-    for (int i = 0; i < hit_count_; ++i) {
+    for (int i = 0; i < alive_; ++i) {
       const Triangle& triangle = view.triangles[hits_.triangle[i]];
       __builtin_prefetch(&view.positions[triangle.a]);
       __builtin_prefetch(&view.positions[triangle.b]);
       __builtin_prefetch(&view.positions[triangle.c]);
     }
-    facing_sun_.count = alive_.count = 0;
-    for (int slot = 0; slot < hit_count_; slot += lanes) {
+    int kept = 0;
+    shadows_ = 0;
+    for (int slot = 0; slot < alive_; slot += lanes) {
       const StepOf<WideFloat> step =
           step_at<WideFloat>(view.light, arrival_at(view, slot), throughput_.load(slot),
                              random_at(slot), bounce, max_bounces);
-      sun_.store(slot, step.sun);
-      shadow_rays_.origin.store(slot, step.shadow_origin);
-      shadow_rays_.direction.store(slot, step.to_sun);
-      rays_.origin.store(slot, step.origin);
-      rays_.direction.store(slot, step.direction);
-      throughput_.store(slot, step.throughput);
-      const unsigned faces_sun = mask_of(step.faces_sun), alive = mask_of(step.alive);
-      for (int lane = 0; lane < std::min(lanes, hit_count_ - slot); ++lane) {
-        facing_sun_.append_if(faces_sun >> lane & 1, slot + lane);
-        alive_.append_if(alive >> lane & 1, slot + lane);
-      }
+      const WideBits path = path_.load(slot);
+      const unsigned used = lanes_below(slot, alive_);
+      const unsigned faces_sun = mask_of(step.faces_sun) & used, on = mask_of(step.alive) & used;
+      sun_.store(shadows_, compress(faces_sun, step.sun));
+      shadow_rays_.origin.store(shadows_, compress(faces_sun, step.shadow_origin));
+      shadow_rays_.direction.store(shadows_, compress(faces_sun, step.to_sun));
+      shadow_path_.store(shadows_, compress(faces_sun, path));
+      shadows_ += std::popcount(faces_sun);
+      rays_.origin.store(kept, compress(on, step.origin));
+      rays_.direction.store(kept, compress(on, step.direction));
+      throughput_.store(kept, compress(on, step.throughput));
+      path_.store(kept, compress(on, path));
+      kept += std::popcount(on);
     }
+    alive_ = kept;
   }
 
   /// Gathers what a step needs for a register's worth of slots from `slot` on.
@@ -315,7 +310,7 @@ private:
     };
     for (int lane = 0; lane < lanes; ++lane) {
       // Lanes past the last path repeat one, so that every read is in bounds.
-      const std::uint32_t hit = hits_.triangle[std::min(slot + lane, hit_count_ - 1)];
+      const std::uint32_t hit = hits_.triangle[std::min(slot + lane, alive_ - 1)];
       const Triangle triangle = view.triangles[hit];
       set(a, lane, view.positions[triangle.a]);
       set(b, lane, view.positions[triangle.b]);
@@ -333,29 +328,18 @@ private:
     return at;
   }
 
-  void add_sun() {
-    for (int i = 0; i < facing_sun_.count; ++i) {
-      const int slot = facing_sun_.slots[i];
-      if (!occluded_[slot]) radiance_[path_[slot]] += sun_.get(slot);
-    }
-  }
-
-  int count_ = 0, hit_count_ = 0;
+  int count_ = 0, alive_ = 0, shadows_ = 0;
   // By path, in the order they were added.
-  OfBatch<std::uint32_t> pixel_{}, sample_{};
+  BitsOfBatch pixel_{}, sample_{};
   FloatsOfBatch column_{}, row_{};
-  OfBatch<Float3> radiance_{};
-  // By slot; `path_` says whose a slot is.
-  OfBatch<std::uint8_t> path_{};
-  SlotList alive_{}, facing_sun_{};
+  std::array<Float3, paths_in_batch> radiance_{};
+  // By slot; `path_` says whose a slot is. Slots [0, alive_) and [0, shadows_) are in use.
+  BitsOfBatch path_{}, shadow_path_{};
   RaysOfBatch rays_{}, shadow_rays_{};
   HitsOfBatch hits_{};
   VectorsOfBatch throughput_{}, sun_{};
-  alignas(64) BitsOfBatch random_x_{};
-  alignas(64) BitsOfBatch random_y_{};
-  alignas(64) BitsOfBatch random_z_{};
-  alignas(64) BitsOfBatch random_w_{};
-  OfBatch<bool> occluded_{};
+  BitsOfBatch random_x_{}, random_y_{}, random_z_{}, random_w_{};
+  AnswersOfBatch occluded_{};
 };
 
 /// Sums of one pixel over its samples, in sample order.

@@ -101,10 +101,15 @@ HOST_DEVICE inline Ray camera_ray(const Camera& camera, int width, int height, S
 }
 
 /// Radiance of the sky without the sun's disc.
+template <class F>
+HOST_DEVICE inline VectorOf<F> sky_over(const Light& light, const VectorOf<F>& direction) {
+  const FlagOf<F> above = direction.z > 0.0f;
+  const F height = square_root(select(above, direction.z, F(0.0f)));
+  const VectorOf<F> sky = light.horizon * (1.0f - height) + light.zenith * height;
+  return select(above, sky, VectorOf<F>(light.ground));
+}
 HOST_DEVICE inline Float3 sky_radiance(const Light& light, Float3 direction) {
-  if (direction.z <= 0) return light.ground;
-  const float height = sqrtf(direction.z);
-  return light.horizon * (1.0f - height) + light.zenith * height;
+  return sky_over<float>(light, direction);
 }
 
 /// Two unit vectors that form a right-handed frame with a unit normal. Duff et al., "Building an
