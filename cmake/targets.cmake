@@ -45,6 +45,14 @@ function(add_stage_tests name)
   endif()
 endfunction()
 
+# Thrust's OpenMP reduce binds a reference to the end of its input, which is null when empty. Linked
+# after our_warnings, because the last -fsanitize flag wins.
+add_library(null_references_allowed INTERFACE)
+if(BREAKEVEN_SANITIZE MATCHES undefined)
+  target_compile_options(null_references_allowed INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null>)
+endif()
+
 # add_path(<path> <Thrust device>): every workloads/*/*.cu as the static library on_<path>. Each path
 # gets its own namespace and its own wrapped Thrust: without the wrapper the objects of two host
 # paths share Thrust's symbol names and the linker silently keeps one of them
@@ -69,8 +77,5 @@ function(add_path path device)
   target_compile_definitions(on_${path} PRIVATE
     ON_PATH=on_${path} THRUST_CUB_WRAPPED_NAMESPACE=on_${path}_thrust)
   target_link_libraries(on_${path} PRIVATE thrust_${path} host_kernels our_warnings scenario)
-  if(BREAKEVEN_SANITIZE MATCHES undefined)
-    # Thrust's OpenMP reduce binds a reference to the end of its input, which is null when empty.
-    target_compile_options(on_${path} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null>)
-  endif()
+  target_link_libraries(on_${path} PRIVATE null_references_allowed)
 endfunction()
