@@ -37,7 +37,8 @@ if(NOT Thrust_FOUND)
   if(BREAKEVEN_THRUST STREQUAL "toolkit")
     message(FATAL_ERROR "BREAKEVEN_THRUST=toolkit, but no CUDA Toolkit with Thrust was found")
   endif()
-  # Debian's libthrust-dev names its package file in lower case.
-  find_package(Thrust CONFIG REQUIRED NAMES Thrust thrust)
+  # Debian's libthrust-dev; by its own path, so that a toolkit on PATH does not come first.
+  find_package(Thrust CONFIG REQUIRED NAMES Thrust thrust NO_DEFAULT_PATH
+               PATHS /usr/share/cmake/thrust /usr/local/share/cmake/thrust)
 endif()
 message(STATUS "Thrust ${THRUST_VERSION} from ${Thrust_DIR}")
