@@ -372,9 +372,10 @@ void on_gpu_instance(Projection& projection, const Known& here, const Instance& 
 
 // ---- targets ----
 
-/// What a target could do at most; 0 unknown.
+/// What a target could do at most; 0 unknown. A small machine can still keep up in serial phases,
+/// so the clock of one core is a ceiling of its own.
 struct Ceilings {
-  double gflops = 0, gb_per_s = 0;
+  double gflops = 0, gb_per_s = 0, core_ghz = 0;
 };
 
 /// "NVIDIA A100-SXM4-80GB" as a driver names it, "A100-SXM4-80GB" or "H200-SXM5" in the catalog.
@@ -397,17 +398,19 @@ Ceilings ceilings_of(const Target& target, const Known& here, const Catalog& cat
     const Gpu* gpu =
         instance ? catalog.gpu(instance->gpu) : gpu_called(catalog, here.environment.gpu);
     if (gpu == nullptr) return {};
-    return {devices * gpu->fp32_tflops * 1000, devices * gpu->memory_gb_per_s};
+    return {devices * gpu->fp32_tflops * 1000, devices * gpu->memory_gb_per_s, 0};
   }
   const CpuMachine machine =
       instance ? instance_machine(*instance, catalog.cpu(instance->cpu)) : here.local;
-  return {target.count * peak_gflops(machine), target.count * machine.read_gb_per_s};
+  return {target.count * peak_gflops(machine), target.count * machine.read_gb_per_s,
+          machine.clock_ghz.likely};
 }
 
 double envelope(const Ceilings& baseline, const Ceilings& candidate) {
-  const double compute = baseline.gflops > 0 ? candidate.gflops / baseline.gflops : 0;
-  const double bandwidth = baseline.gb_per_s > 0 ? candidate.gb_per_s / baseline.gb_per_s : 0;
-  return std::max(compute, bandwidth);
+  const auto ratio = [](double of, double to) { return to > 0 ? of / to : 0; };
+  return std::max({ratio(candidate.gflops, baseline.gflops),
+                   ratio(candidate.gb_per_s, baseline.gb_per_s),
+                   ratio(candidate.core_ghz, baseline.core_ghz)});
 }
 
 Projection blank_for(const Target& target, const Known& here, const Catalog& catalog) {

@@ -302,3 +302,12 @@ TEST_CASE("the envelope is the larger ratio of the two machines' ceilings") {
   CHECK(targets[1].envelope_max == doctest::Approx(25600.0 / 384));
   CHECK(targets[2].envelope_max == doctest::Approx(2 * 25600.0 / 384));
 }
+
+TEST_CASE("a machine with few cores may keep up in serial phases, so its clock is a ceiling too") {
+  // Baseline: the instance with many cores; this machine has a fraction of its arithmetic and
+  // bandwidth, yet one core of it is as fast as the ratio of the clocks.
+  const auto targets = project_targets({examples::target("cloud:cpu"), examples::target("local")});
+  const auto reversed = project_targets({examples::target("local"), examples::target("cloud:cpu")});
+  CHECK(reversed[1].envelope_max > 1);
+  CHECK(targets[1].envelope_max > 1 / reversed[1].envelope_max);
+}
