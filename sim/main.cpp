@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 namespace breakeven {
 namespace {
@@ -35,7 +36,7 @@ public:
     fs::create_directories(results, error);
     if (!error) fs::remove_all(partial_, error);
     if (!error) fs::create_directory(partial_, error);
-    if (error) throw Failure("cannot write " + partial_.string() + ": " + error.message());
+    check(error);
   }
   ~FrameFolder() {
     std::error_code ignored;
@@ -43,16 +44,22 @@ public:
   }
   FrameFolder(const FrameFolder&) = delete;
   FrameFolder& operator=(const FrameFolder&) = delete;
+
   const fs::path& path() const { return partial_; }
+
+  /// Puts the new frames in place of the old ones, once all other results are written.
   void publish() const {
     std::error_code error;
-    if (fs::is_empty(partial_)) return;
-    fs::remove_all(final_, error);
-    fs::rename(partial_, final_, error);
-    if (error) throw Failure("cannot write " + final_.string() + ": " + error.message());
+    if (fs::is_empty(partial_, error)) return;
+    if (!error) fs::remove_all(final_, error);
+    if (!error) fs::rename(partial_, final_, error);
+    check(error);
   }
 
 private:
+  void check(const std::error_code& error) const {
+    if (error) throw Failure("cannot write " + final_.string() + ": " + error.message());
+  }
   fs::path final_, partial_;
 };
 
@@ -70,20 +77,16 @@ void check_targets(const Scenario& scenario, const Catalog& catalog) {
                          + catalog.instances.front().id + "'");
 }
 
-std::vector<Measurement> measure_or_read(const Options& options, const Scenario& scenario,
-                                         const fs::path& folder) {
+std::vector<Measurement> measure_here(const Scenario& scenario, std::optional<FrameFolder>& frames,
+                                      const fs::path& folder) {
   if (scenario.measure.threads > 0) omp_set_num_threads(scenario.measure.threads);
-  if (!options.from.empty())
-    return measurements_for(scenario, read_measurements(options.from), options.from);
   ProgressLine line;
   line.show("loading the scene", -1);
   const Workload workload = make_workload(scenario);
-  FrameFolder frames(folder);
-  std::vector<Measurement> measurements =
-      measure(scenario, workload, frames.path(),
-              [&](const std::string& what, double share) { line.show(what, share); });
-  frames.publish();
-  return measurements;
+  // Only now: input that is wrong must leave nothing behind.
+  frames.emplace(folder);
+  return measure(scenario, workload, frames->path(),
+                 [&](const std::string& what, double share) { line.show(what, share); });
 }
 
 std::vector<ResultFile> result_files(const std::vector<Comparison>& comparisons,
@@ -109,11 +112,16 @@ void run_study(const Options& options, const std::string& file) {
   const Catalog catalog = read_catalog(catalog_folder(options));
   check_targets(scenario, catalog);
   const fs::path folder = fs::path(options.out) / scenario.name;
-  const auto measurements = measure_or_read(options, scenario, folder);
+  std::optional<FrameFolder> frames;
+  const auto measurements =
+      options.from.empty()
+          ? measure_here(scenario, frames, folder)
+          : measurements_for(scenario, read_measurements(options.from), options.from);
   const auto projections = project(scenario, measurements, catalog);
   const auto priced = price(scenario, projections, catalog);
   const auto comparisons = compare(scenario, measurements, priced);
   write_results(folder, result_files(comparisons, measurements));
+  if (frames) frames->publish();
   print_answer(options, comparisons, measurements);
   if (!options.json)
     fmt::print("\nCSV   {}\nmemo  {}\n", (folder / "comparison.csv").string(),

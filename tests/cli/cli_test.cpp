@@ -1,5 +1,7 @@
 // The program as a user meets it: exit codes, one-line errors, files that appear or stay away. Runs
 // the built binary on a scenario small enough for sanitizers.
+#include "tests/test_folder.h"
+
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <iterator>
 #include <string>
 
+using breakeven::TestFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -36,7 +39,7 @@ Outcome shell(const std::string& command) {
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
-Outcome breakeven(const std::string& arguments) {
+Outcome program(const std::string& arguments) {
   return shell(quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven") + " " + arguments);
 }
 
@@ -44,21 +47,6 @@ std::string bytes_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
-
-/// A folder of its own for each test, removed afterwards.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-cli-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-    return path / name;
-  }
-};
 
 const std::string small_scenario = R"(schema = 1
 name = "small"
@@ -97,20 +85,20 @@ int lines_in(const std::string& text) {
 } // namespace
 
 TEST_CASE("--version and --help succeed and say what the program is") {
-  const Outcome version = breakeven("--version");
+  const Outcome version = program("--version");
   CHECK(version.exit_code == 0);
   CHECK(version.output.rfind("breakeven 0.", 0) == 0);
-  const Outcome help = breakeven("run --help");
+  const Outcome help = program("run --help");
   CHECK(help.exit_code == 0);
   CHECK(help.output.find("Example:") != std::string::npos);
   CHECK(help.output.find("--set") != std::string::npos);
 }
 
 TEST_CASE("a command line that is wrong exits with 2") {
-  CHECK(breakeven("").exit_code == 2);
-  CHECK(breakeven("fly").exit_code == 2);
-  CHECK(breakeven("run").exit_code == 2);
-  CHECK(breakeven("run --no-such-option x.toml").exit_code == 2);
+  CHECK(program("").exit_code == 2);
+  CHECK(program("fly").exit_code == 2);
+  CHECK(program("run").exit_code == 2);
+  CHECK(program("run --no-such-option x.toml").exit_code == 2);
 }
 
 TEST_CASE("bad input exits with 2, says so on one line and writes nothing") {
@@ -128,16 +116,15 @@ TEST_CASE("bad input exits with 2, says so on one line and writes nothing") {
   };
   for (const auto& bad : cases) {
     CAPTURE(bad.to);
-    const Folder folder;
+    const TestFolder folder;
     const fs::path file = folder.write("bad.toml", with(bad.from, bad.to));
-    const Outcome outcome =
-        breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
+    const Outcome outcome = program("run " + quoted(file) + " --out " + quoted(folder / "out"));
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 2);
     CHECK(lines_in(outcome.output) == 1);
     CHECK(outcome.output.find(bad.message) != std::string::npos);
     CHECK(outcome.output.find("expected") != std::string::npos);
-    CHECK_FALSE(fs::exists(folder.path / "out"));
+    CHECK_FALSE(fs::exists(folder / "out"));
   }
 }
 
@@ -151,13 +138,12 @@ TEST_CASE("a mesh that cannot be rendered exits with 2 and names it") {
   };
   for (const auto& mesh : meshes) {
     CAPTURE(mesh.name);
-    const Folder folder;
+    const TestFolder folder;
     folder.write(mesh.name, mesh.bytes);
     const fs::path file =
         folder.write("bad.toml", with("scene = \"procedural:crash\"\ntriangles = 50_000",
                                       std::string("file = \"") + mesh.name + "\""));
-    const Outcome outcome =
-        breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "out"));
+    const Outcome outcome = program("run " + quoted(file) + " --out " + quoted(folder / "out"));
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 2);
     CHECK(lines_in(outcome.output) == 1);
@@ -166,12 +152,12 @@ TEST_CASE("a mesh that cannot be rendered exits with 2 and names it") {
 }
 
 TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byte") {
-  const Folder folder;
+  const TestFolder folder;
   const fs::path file = folder.write("small.toml", small_scenario);
-  const Outcome outcome = breakeven("run " + quoted(file) + " --out " + quoted(folder.path));
+  const Outcome outcome = program("run " + quoted(file) + " --out " + quoted(folder.path()));
   CAPTURE(outcome.output);
   REQUIRE(outcome.exit_code == 0);
-  const fs::path results = folder.path / "small";
+  const fs::path results = folder / "small";
   for (const char* name : {"measurements.csv", "comparison.csv", "memo.md", "memo.html",
                            "machine.txt", "charts/time.svg", "charts/cost.svg"})
     CHECK(fs::exists(results / name));
@@ -185,30 +171,29 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
   fs::remove(results / "memo.md");
   fs::remove(results / "memo.html");
   fs::remove_all(results / "charts");
-  REQUIRE(breakeven("memo " + quoted(results)).exit_code == 0);
+  REQUIRE(program("memo " + quoted(results)).exit_code == 0);
   CHECK(bytes_of(results / "memo.md") == markdown);
   CHECK(bytes_of(results / "memo.html") == html);
   CHECK(bytes_of(results / "charts/time.svg") == chart);
 
   SUBCASE("measured rows are used again without measuring") {
     const Outcome again =
-        breakeven("run " + quoted(file) + " --from " + quoted(results / "measurements.csv")
-                  + " --out " + quoted(folder.path / "again"));
+        program("run " + quoted(file) + " --from " + quoted(results / "measurements.csv")
+                + " --out " + quoted(folder / "again"));
     CAPTURE(again.output);
     REQUIRE(again.exit_code == 0);
-    CHECK(bytes_of(folder.path / "again/small/comparison.csv")
-          == bytes_of(results / "comparison.csv"));
-    CHECK(bytes_of(folder.path / "again/small/memo.md") == markdown);
+    CHECK(bytes_of(folder / "again/small/comparison.csv") == bytes_of(results / "comparison.csv"));
+    CHECK(bytes_of(folder / "again/small/memo.md") == markdown);
   }
   SUBCASE("rows of another workload are refused") {
     const fs::path other = folder.write("other.toml", with("seed = 3", "seed = 4"));
     const Outcome refused =
-        breakeven("run " + quoted(other) + " --from " + quoted(results / "measurements.csv")
-                  + " --out " + quoted(folder.path / "again"));
+        program("run " + quoted(other) + " --from " + quoted(results / "measurements.csv")
+                + " --out " + quoted(folder / "again"));
     CHECK(refused.exit_code == 2);
   }
   SUBCASE("show prints the same answer") {
-    const Outcome shown = breakeven("show " + quoted(results));
+    const Outcome shown = program("show " + quoted(results));
     CHECK(shown.exit_code == 0);
     CHECK(outcome.output.find(shown.output) != std::string::npos);
   }
@@ -218,29 +203,41 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
     const Outcome full =
         shell("ulimit -f 1; " + quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven") + " run "
               + quoted(file) + " --from " + quoted(results / "measurements.csv") + " --out "
-              + quoted(folder.path));
+              + quoted(folder.path()));
     CAPTURE(full.output);
     CHECK(full.exit_code == 1);
     CHECK(bytes_of(results / "comparison.csv") == before);
     CHECK(bytes_of(results / "memo.html") == html);
   }
+  SUBCASE("frames that do not fit leave the earlier frames and results as they were") {
+    const auto frame = [&] { return bytes_of(fs::directory_iterator(results / "frames")->path()); };
+    const std::string before = bytes_of(results / "comparison.csv"), picture = frame();
+    const Outcome full =
+        shell("ulimit -f 1; " + quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven") + " run "
+              + quoted(file) + " --set workload.seed=9 --out " + quoted(folder.path()));
+    CAPTURE(full.output);
+    CHECK(full.exit_code == 1);
+    CHECK(lines_in(full.output) == 1);
+    CHECK(frame() == picture);
+    CHECK(bytes_of(results / "comparison.csv") == before);
+    CHECK_FALSE(fs::exists(results / ".frames.partial"));
+  }
 }
 
 TEST_CASE("results that cannot be written exit with 1") {
-  const Folder folder;
+  const TestFolder folder;
   const fs::path file = folder.write("small.toml", small_scenario);
   folder.write("blocked", "a file where a folder should be");
-  const Outcome outcome =
-      breakeven("run " + quoted(file) + " --out " + quoted(folder.path / "blocked"));
+  const Outcome outcome = program("run " + quoted(file) + " --out " + quoted(folder / "blocked"));
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 1);
   CHECK(lines_in(outcome.output) == 1);
 }
 
 TEST_CASE("a result folder that is not one exits with 2") {
-  const Folder folder;
-  CHECK(breakeven("memo " + quoted(folder.path)).exit_code == 2);
-  CHECK(breakeven("show " + quoted(folder.path / "nowhere")).exit_code == 2);
+  const TestFolder folder;
+  CHECK(program("memo " + quoted(folder.path())).exit_code == 2);
+  CHECK(program("show " + quoted(folder / "nowhere")).exit_code == 2);
   folder.write("comparison.csv", "study,title\n\"unclosed");
-  CHECK(breakeven("memo " + quoted(folder.path)).exit_code == 2);
+  CHECK(program("memo " + quoted(folder.path())).exit_code == 2);
 }
