@@ -1,10 +1,10 @@
 #include "sim/terminal.h"
+#include "workloads/clock.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 
@@ -13,10 +13,6 @@ namespace breakeven {
 namespace {
 
 constexpr double silent_s = 2, between_updates_s = 0.1;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void on_interrupt(int) { request_interrupt(); }
 

@@ -1,6 +1,7 @@
 // The qualifiers that let one function body serve the CPU and the GPU, and the few maths functions
-// whose result must be the same to the last bit on both. With the list of paths, the only place
-// where the code asks which compiler reads it.
+// whose result must be the same to the last bit on both. Which compiler reads the code is asked
+// here, in launch.h, in paths.cpp and where a library or an instruction set forces it, nowhere
+// else.
 #pragma once
 
 #include <cmath>

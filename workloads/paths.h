@@ -1,5 +1,4 @@
-// Which paths this build has and this machine can use. The other place, besides host_device.h and
-// launch.h, that asks how it was compiled.
+// Which paths this build has and this machine can use; paths.cpp asks how it was compiled.
 #pragma once
 
 #include "workloads/workload.h"

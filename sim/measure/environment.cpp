@@ -1,5 +1,6 @@
 #include "build_info.h"
 #include "sim/measure/measurement.h"
+#include "workloads/clock.h"
 #include "workloads/paths.h"
 
 #include <omp.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <set>
@@ -16,10 +16,6 @@
 namespace breakeven {
 
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string first_line_of(const char* path) {
   std::ifstream file(path);
@@ -54,7 +50,7 @@ CpuInfo read_cpu_info() {
   return info;
 }
 
-/// The widest SIMD set that both the CPU has and this build may use.
+/// The widest SIMD set that the CPU has.
 std::string widest_isa(const std::string& flags) {
   const auto has = [&](const char* flag) {
     return flags.find(std::string(" ") + flag + " ") != std::string::npos;

@@ -1,11 +1,11 @@
 #include "sim/errors.h"
 #include "sim/measure/measurement.h"
+#include "workloads/clock.h"
 
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace breakeven {
 
@@ -18,10 +18,6 @@ constexpr std::size_t fewest_samples = 8;
 // One sample should be long against timer and scheduler noise, yet leave room for enough of them.
 constexpr double shortest_sample_s = 0.5;
 constexpr double samples_in_time_limit = 9;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double job_seconds(const Run& run) {
   double sum = 0;

@@ -16,7 +16,7 @@ namespace breakeven {
 
 /// The machine and the build that a measurement came from.
 struct Environment {
-  std::string cpu_model, isa; ///< isa: widest SIMD the build and CPU share, e.g. "AVX-512"
+  std::string cpu_model, isa; ///< isa: widest SIMD of the CPU, which Embree picks, e.g. "AVX-512"
   int physical_cores = 0, logical_cpus = 0;
   double clock_ghz = 0; ///< as the kernel reports it under load; 0 unknown
   double memory_gib = 0;
@@ -49,10 +49,10 @@ struct Measurement {
   int threads = 0;
   std::vector<double> samples_s; ///< end to end, warm, in the order taken
   std::vector<double> kernel_samples_s;
-  double cold_s = 0;   ///< the first run, which the samples leave out
-  Median end_to_end_s; ///< of samples_s
-  std::string
-      stop_reason; ///< "converged", "time limit", "whole job", "interrupted", "counting only"
+  double cold_s = 0;         ///< the first run, which the samples leave out
+  Median end_to_end_s;       ///< of samples_s
+  std::string stop_reason;   ///< "converged", "time limit", "whole job", "interrupted", "counting
+                             ///< only", "not verified"
   double job_over_slice = 1; ///< > 1: job figures are extrapolated by counted work
   double job_s = 0;          ///< end_to_end_s.value * job_over_slice
   std::string evidence;      ///< of job_s: "measured" or "extrapolated"

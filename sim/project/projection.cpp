@@ -18,6 +18,12 @@ namespace known = calibration;
 
 constexpr double bytes_per_gib = 1024.0 * 1024 * 1024;
 
+/// Context creation and first launch, once for each GPU at work.
+MachinePhase cold_start_phase() {
+  return {"cold start", Repeats::per_job,    Processor::gpu, Sharing::worker,
+          {},           known::cold_start_s, "launch"};
+}
+
 // ---- rows ----
 
 /// The rows of one path, as far as they may be used.
@@ -159,13 +165,7 @@ void measured_here(Projection& projection, const Known& here, const PathRows& ro
     phases.push_back(measured_phase(*row, spread, here.job_units));
   if (device_processor == Processor::gpu) {
     projection.cold_s = known::cold_start_s.likely;
-    phases.push_back({"cold start",
-                      Repeats::per_job,
-                      Processor::gpu,
-                      Sharing::worker,
-                      {},
-                      known::cold_start_s,
-                      "launch"});
+    phases.push_back(cold_start_phase());
   }
   projection.evidence = projection.count > 1 ? "extrapolated" : evidence_of(rows);
   projection.in_range = true;
@@ -304,13 +304,7 @@ std::vector<MachinePhase> phases_on_gpu_instance(const Known& here, const Instan
     if (row->processor == Processor::gpu) phases.push_back(phase_on_gpu(*row, here, gpu, link));
   for (const Measurement* row : on_cpu)
     phases.push_back(phase_on_host(*row, spread_of(here.cpu_side), here, host, busy_workers));
-  phases.push_back({"cold start",
-                    Repeats::per_job,
-                    Processor::gpu,
-                    Sharing::worker,
-                    {},
-                    known::cold_start_s,
-                    "launch"});
+  phases.push_back(cold_start_phase());
   return phases;
 }
 

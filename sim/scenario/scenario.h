@@ -1,5 +1,5 @@
 // The question, read from a TOML file: what work, how much of it is measured, what the business
-// runs, on which machines, and whose claims are audited. Takes a file and --set overrides, gives a
+// runs, on which machines, and which claims it concerns. Takes a file and --set overrides, gives a
 // Scenario or throws BadInput. Leaves the workload's own keys to the workload.
 #pragma once
 
@@ -35,7 +35,7 @@ struct Target {
   long line = 0;                    ///< where the scenario names it
 };
 
-/// Somebody's published figure that the study is to be compared with.
+/// Somebody's published figure, kept with the study; nothing is computed from it yet.
 struct Claim {
   std::string quantity, from, to, source;
 };

@@ -1,6 +1,7 @@
 #include "sim/catalog/catalog.h"
 #include "sim/catalog/columns.h"
 #include "sim/errors.h"
+#include "tests/test_folder.h"
 
 #include <doctest/doctest.h>
 
@@ -24,15 +25,12 @@ std::string bytes_of(const fs::path& file) {
 
 /// A copy of the shipped catalog that a test may spoil.
 struct CatalogCopy {
-  fs::path folder;
+  TestFolder copies;
+  fs::path folder = copies.path();
   CatalogCopy() {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-catalog-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    folder = pattern;
     for (const auto& entry : fs::directory_iterator(shipped))
       fs::copy(entry.path(), folder);
   }
-  ~CatalogCopy() { fs::remove_all(folder); }
   void replace(const char* file, const std::string& from, const std::string& to) const {
     std::string text = bytes_of(folder / file);
     const auto at = text.find(from);

@@ -1,5 +1,6 @@
 #include "sim/catalog/csv.h"
 #include "sim/errors.h"
+#include "tests/test_folder.h"
 
 #include <doctest/doctest.h>
 
@@ -13,15 +14,9 @@ using namespace breakeven;
 namespace {
 
 struct TemporaryFile {
+  TestFolder folder;
   std::filesystem::path path;
-  explicit TemporaryFile(const std::string& bytes) {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "breakeven-csv-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = std::filesystem::path(pattern) / "file.csv";
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-  ~TemporaryFile() { std::filesystem::remove_all(path.parent_path()); }
+  explicit TemporaryFile(const std::string& bytes) : path(folder.write("file.csv", bytes)) {}
 };
 
 std::unique_ptr<CsvFile> read(const std::string& bytes) {

@@ -1,5 +1,6 @@
 // Pictures on disk: whole or not there.
 #include "sim/errors.h"
+#include "tests/test_folder.h"
 #include "workloads/render/image.h"
 
 #include <doctest/doctest.h>
@@ -16,25 +17,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
-public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-image-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
-  std::size_t files() const {
-    return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-
-private:
-  fs::path path_;
-};
+std::size_t files_in(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
 
 std::string bytes_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -73,15 +59,15 @@ std::string failure_of(const fs::path& file, const std::string& bytes) {
 } // namespace
 
 TEST_CASE("a written picture replaces the one before and leaves nothing beside it") {
-  const Folder folder;
+  const TestFolder folder;
   write_image(folder / "a.png", "before");
   write_image(folder / "a.png", "after");
   CHECK(bytes_of(folder / "a.png") == "after");
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("where the disk is full the old picture stays and the system's words are passed on") {
-  const Folder folder;
+  const TestFolder folder;
   write_image(folder / "a.png", "before");
   std::string message;
   {
@@ -92,11 +78,11 @@ TEST_CASE("where the disk is full the old picture stays and the system's words a
   CHECK(message.find("could not write '") == 0);
   CHECK(message.find("File too large") != std::string::npos);
   CHECK(bytes_of(folder / "a.png") == "before");
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("a folder that is not there is named with the system's words") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string message = failure_of(folder / "none" / "a.png", "x");
   CHECK(message.find("none/a.png': No such file or directory") != std::string::npos);
 }
@@ -127,7 +113,7 @@ TEST_CASE("a PFM starts with its bottom row, little-endian") {
 }
 
 TEST_CASE("what is no PFM of ours is refused") {
-  const Folder folder;
+  const TestFolder folder;
   const auto is_refused = [&](const std::string& bytes) {
     write_image(folder / "a.pfm", bytes);
     CHECK_THROWS_AS(read_pfm(folder / "a.pfm"), BadInput);

@@ -1,4 +1,5 @@
 #include "sim/errors.h"
+#include "tests/test_folder.h"
 #include "workloads/render/ls_dyna.h"
 #include "workloads/render/mesh_file.h"
 
@@ -15,20 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-mesh-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path / name, std::ios::binary) << bytes;
-    return path / name;
-  }
-};
-
 std::string error_of(const std::function<void()>& act) {
   try {
     act();
@@ -39,7 +26,7 @@ std::string error_of(const std::function<void()>& act) {
 }
 
 std::string load_error(const std::string& name, const std::string& bytes) {
-  const Folder folder;
+  const TestFolder folder;
   const fs::path file = folder.write(name, bytes);
   return error_of([&] { load_mesh_file(file); });
 }
@@ -146,10 +133,10 @@ TEST_CASE("files that cannot be rendered are refused by name") {
   CHECK(contains(load_error("line.obj", "v 0 0 0\nv 1 1 1\nv 2 2 2\nf 1 2 3\n"), "line.obj"));
   CHECK(contains(load_error("text.stl", "solid nothing"), "text.stl"));
   CHECK(contains(load_error("model.xyz", "x"), "model.xyz"));
-  const Folder folder;
-  CHECK(contains(error_of([&] { load_mesh_file(folder.path / "none.obj"); }), "none.obj"));
-  fs::create_directory(folder.path / "folder.obj");
-  CHECK(contains(error_of([&] { load_mesh_file(folder.path / "folder.obj"); }), "folder.obj"));
+  const TestFolder folder;
+  CHECK(contains(error_of([&] { load_mesh_file(folder / "none.obj"); }), "none.obj"));
+  fs::create_directory(folder / "folder.obj");
+  CHECK(contains(error_of([&] { load_mesh_file(folder / "folder.obj"); }), "folder.obj"));
 }
 
 TEST_CASE("a header that promises 2^31 indices is refused, not believed") {
@@ -161,7 +148,7 @@ TEST_CASE("a header that promises 2^31 indices is refused, not believed") {
 }
 
 TEST_CASE("OBJ, PLY and STL of one triangle give one triangle") {
-  const Folder folder;
+  const TestFolder folder;
   const struct {
     const char *name, *bytes;
   } files[] = {
@@ -197,7 +184,7 @@ TEST_CASE("no mutation of a deck or a mesh does worse than BadInput") {
   };
   for (int i = 0; i < 3000; ++i)
     parse_error(mutated(deck));
-  const Folder folder;
+  const TestFolder folder;
   for (int i = 0; i < 300; ++i)
     for (const auto& [name, bytes] :
          {std::pair{"a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2/1 4 3\n"},

@@ -1,4 +1,5 @@
 #include "sim/errors.h"
+#include "tests/test_folder.h"
 #include "workloads/render/image.h"
 #include "workloads/render/procedural.h"
 #include "workloads/render/settings.h"
@@ -146,9 +147,8 @@ TEST_CASE("a PNG decodes to the pixels that were encoded, the same bytes every t
 }
 
 TEST_CASE("a PFM reads back to the bit, and one that is cut short is refused") {
-  std::string pattern = (std::filesystem::temp_directory_path() / "breakeven-pfm-XXXXXX").string();
-  REQUIRE(mkdtemp(pattern.data()) != nullptr);
-  const std::filesystem::path file = std::filesystem::path(pattern) / "a.pfm";
+  const TestFolder folder;
+  const std::filesystem::path file = folder / "a.pfm";
   const std::vector<Float3> radiance{{0.1f, 2, -3}, {1e30f, 1e-30f, 0}, {4, 5, 6}, {7, 8, 9}};
   const std::string pfm = encode_pfm(2, 2, radiance);
   write_image(file, pfm);
@@ -157,6 +157,5 @@ TEST_CASE("a PFM reads back to the bit, and one that is cut short is refused") {
   CHECK(std::memcmp(picture.radiance.data(), radiance.data(), sizeof(Float3) * 4) == 0);
   write_image(file, pfm.substr(0, pfm.size() - 1));
   CHECK_THROWS_AS(read_pfm(file), BadInput);
-  CHECK_THROWS_AS(write_image(std::filesystem::path(pattern) / "a.pfm" / "b.png", pfm), Failure);
-  std::filesystem::remove_all(pattern);
+  CHECK_THROWS_AS(write_image(file / "b.png", pfm), Failure);
 }

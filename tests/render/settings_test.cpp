@@ -2,6 +2,7 @@
 // line, what was found and what was expected.
 #include "sim/errors.h"
 #include "sim/scenario/scenario.h"
+#include "tests/test_folder.h"
 #include "workloads/render/settings.h"
 
 #include <doctest/doctest.h>
@@ -18,27 +19,8 @@ namespace {
 
 const std::string one_triangle = "v 0 0 0\nv 4 0 0\nv 0 2 1\nf 1 2 3\n";
 
-class Folder {
-public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "breakeven-settings-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  fs::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-
-private:
-  fs::path path_;
-};
-
 /// A scenario whose [workload] holds these lines, the first of them line 5 of the file.
-Settings read(const Folder& folder, const std::string& lines) {
+Settings read(const TestFolder& folder, const std::string& lines) {
   folder.write("car.obj", one_triangle);
   folder.write("town.glb", "x");
   folder.write("notes.txt", "x");
@@ -51,7 +33,7 @@ Settings read(const Folder& folder, const std::string& lines) {
 }
 
 Settings read(const std::string& lines) {
-  const Folder folder;
+  const TestFolder folder;
   return read(folder, lines);
 }
 
@@ -205,7 +187,7 @@ TEST_CASE("materials are read in order, with the line that names them") {
 }
 
 TEST_CASE("a material that nothing has is refused, with names that there are") {
-  const Folder folder;
+  const TestFolder folder;
   Settings settings =
       read(folder, built_in
                        + "triangles = 50_000\n[[workload.material]]\nmatch = \"piant\"\nalbedo = "
@@ -228,7 +210,7 @@ TEST_CASE("a material that nothing has is refused, with names that there are") {
 }
 
 TEST_CASE("a vehicle in the wrong unit is refused with a hint") {
-  const Folder folder;
+  const TestFolder folder;
   Settings settings = read(folder, from_file);
   settings.vehicle.metres_per_unit = 1000;
   std::string message;
@@ -243,7 +225,7 @@ TEST_CASE("a vehicle in the wrong unit is refused with a hint") {
 }
 
 TEST_CASE("a vehicle is turned, lifted and put in front of the pole by its bounding box") {
-  const Folder folder;
+  const TestFolder folder;
   Settings settings = read(folder, from_file
                                        + "vehicle_heading_deg = 90\nvehicle_clearance_m = 0.25\n"
                                          "pole_offset_m = -0.5\npole_radius_m = 0.2\ngap_m = 0.3");

@@ -1,43 +1,15 @@
-// Helpers of the scenario tests: a folder that cleans up after itself, a valid scenario to start
-// from, and readers that turn the error into text.
+// Helpers of the scenario tests: a valid scenario to start from, and readers that turn the error
+// into text.
 #pragma once
 
 #include "sim/errors.h"
 #include "sim/scenario/scenario.h"
+#include "tests/test_folder.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 namespace breakeven {
-
-class TestFolder {
-public:
-  TestFolder() {
-    static int made = 0;
-    path_ = std::filesystem::temp_directory_path()
-            / ("breakeven_scenario_" + std::to_string(getpid()) + "_" + std::to_string(made++));
-    std::filesystem::create_directories(path_);
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return (path_ / name).string();
-  }
-  const std::filesystem::path& path() const { return path_; }
-
-private:
-  std::filesystem::path path_;
-};
 
 inline const std::string valid_scenario = R"(schema = 1
 name = "small"

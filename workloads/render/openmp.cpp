@@ -5,21 +5,17 @@
 //     loop: miss -> add sky, stop; hit -> path_step(): add sun if unoccluded; stop or go on
 //
 // A thread takes a tile of the image, and of it a batch of paths at a time (embree_paths.h).
+#include "workloads/clock.h"
 #include "workloads/render/embree_paths.h"
 
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 namespace breakeven::render {
 
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class EmbreeEngine {
 public:

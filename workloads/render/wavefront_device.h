@@ -1,23 +1,19 @@
 // What the renderer asks of the device beyond Thrust and launch(): clocks, free memory, errors with
-// CUDA's own code and text, and how many threads really ran. With host_device.h and launch.h the
-// only place that asks which compiler reads it.
+// CUDA's own code and text, and how many threads really ran. The part of the renderer that
+// asks which compiler reads it.
 #pragma once
 
 #include "sim/errors.h"
+#include "workloads/clock.h"
 #include "workloads/render/bvh_build.h"
 #include "workloads/render/traversal.h"
 
-#include <chrono>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 
 namespace breakeven::ON_PATH::wavefront {
-
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 #if defined(__CUDACC__)
 
