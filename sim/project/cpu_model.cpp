@@ -63,11 +63,8 @@ int simd_bits_of(const std::string& isa) {
   return 128; // SSE and NEON
 }
 
-std::string isa_of(int simd_bits) {
-  if (simd_bits >= 512) return "AVX-512";
-  if (simd_bits >= 256) return "AVX2";
-  return "128-bit SIMD";
-}
+/// The catalog knows a width, which x86 and Arm name differently.
+std::string isa_of(int simd_bits) { return std::to_string(simd_bits) + "-bit SIMD"; }
 
 Interval clock_of(const Cpu* cpu) {
   if (cpu == nullptr || cpu->all_core_ghz <= 0) return known::unknown_clock_ghz;

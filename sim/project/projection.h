@@ -31,7 +31,7 @@ struct Projection {
   std::string device;   ///< what does the heavy phases: a GPU's or CPU's name
   Path path = Path::openmp;
   int threads = 0;       ///< CPU threads used, on each machine
-  std::string isa;       ///< widest SIMD of the CPU, e.g. "AVX-512"
+  std::string isa;       ///< widest SIMD of the CPU: "AVX-512", or "512-bit SIMD" from the catalog
   std::string evidence;  ///< "measured", "extrapolated" or "projected"
   bool in_range = false; ///< inside what the model was calibrated on
   std::string bound_by;  ///< of the phase that takes longest
