@@ -207,7 +207,7 @@ TEST_CASE("a row answers for the question it was asked, with both times in it") 
   CHECK(row.verified);
   CHECK(row.verification == "openmp: agrees; host: agrees");
   CHECK(row.baseline_path == "openmp");
-  CHECK(row.baseline_isa == "AVX2");
+  CHECK(row.baseline_isa == "256-bit SIMD");
   CHECK(row.baseline_threads == 16);
   CHECK(row.candidate_path == "host");
   CHECK(row.candidate_evidence == "projected");
