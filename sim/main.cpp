@@ -90,11 +90,13 @@ std::vector<Measurement> measure_here(const Scenario& scenario, std::optional<Fr
 }
 
 std::vector<ResultFile> result_files(const std::vector<Comparison>& comparisons,
-                                     const std::vector<Measurement>& measurements) {
+                                     const std::vector<Measurement>& measurements,
+                                     const std::vector<PhaseTime>& phases) {
   std::vector<ResultFile> files{{"measurements.csv", measurements_csv(measurements)},
                                 {"comparison.csv", comparison_csv(comparisons)},
+                                {"phases.csv", phases_csv(phases)},
                                 {"machine.txt", machine_text(measurements)}};
-  for (ResultFile& file : memo(comparisons, measurements))
+  for (ResultFile& file : memo(comparisons, measurements, phases))
     files.push_back(std::move(file));
   return files;
 }
@@ -120,7 +122,8 @@ void run_study(const Options& options, const std::string& file) {
   const auto projections = project(scenario, measurements, catalog);
   const auto priced = price(scenario, projections, catalog);
   const auto comparisons = compare(scenario, measurements, priced);
-  write_results(folder, result_files(comparisons, measurements));
+  const auto phases = phase_times(scenario, measurements, priced);
+  write_results(folder, result_files(comparisons, measurements, phases));
   if (frames) frames->publish();
   print_answer(options, comparisons, measurements);
   if (!options.json)
@@ -142,8 +145,9 @@ void show(const Options& options) {
 
 void write_memo(const Options& options) {
   const fs::path folder = options.folder;
-  write_results(folder, memo(read_comparison(folder / "comparison.csv"),
-                             read_measurements(folder / "measurements.csv")));
+  const auto comparisons = read_comparison(folder / "comparison.csv");
+  write_results(folder, memo(comparisons, read_measurements(folder / "measurements.csv"),
+                             read_phases(folder / "phases.csv", comparisons)));
   fmt::print("{}\n{}\n", (folder / "memo.md").string(), (folder / "memo.html").string());
 }
 

@@ -1,4 +1,5 @@
 #include "sim/terminal.h"
+
 #include "workloads/clock.h"
 
 #include <fmt/format.h>

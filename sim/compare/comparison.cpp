@@ -27,6 +27,9 @@ void set_question(Comparison& row, const Scenario& scenario, const Measurement* 
   row.workload = scenario.workload_kind;
   row.runs_per_month = scenario.job.runs_per_month;
   row.deadline_s = scenario.job.deadline_s;
+  row.units_per_day = scenario.job.units_per_day;
+  if (row.units_per_day) row.arrivals = to_string(scenario.job.arrivals);
+  row.turnaround_deadline_s = scenario.job.turnaround_deadline_s;
   if (cpu_side == nullptr) return;
   row.workload = cpu_side->workload;
   row.unit = cpu_side->unit;
@@ -70,6 +73,7 @@ void set_candidate_times(Comparison& row, const Priced& candidate) {
   row.rework_s = candidate.rework_s;
   row.download_s = candidate.download_s;
   row.bound_by = projection.bound_by;
+  row.candidate_floor_s = floor_s(projection);
   if (candidate.priced) row.candidate_cost_usd = candidate.cost_usd;
 }
 
@@ -148,7 +152,8 @@ void set_excluded(Comparison& row, const Priced& baseline, const Priced& candida
 }
 
 Comparison compare_one(const Scenario& scenario, const std::vector<Measurement>& measurements,
-                       const Priced& baseline, const Priced& candidate) {
+                       const Priced& baseline, const Throughput& baseline_throughput,
+                       const Priced& candidate) {
   Comparison row;
   set_question(row, scenario, total_row(measurements, Path::openmp));
   set_baseline(row, baseline);
@@ -157,6 +162,8 @@ Comparison compare_one(const Scenario& scenario, const std::vector<Measurement>&
   if (baseline.projection.available && candidate.projection.available)
     set_time_answers(row, baseline, candidate);
   set_cost_answers(row, baseline, candidate);
+  row.baseline_throughput = baseline_throughput;
+  row.candidate_throughput = throughput_of(scenario.job, candidate.projection);
   set_verification(row, measurements, baseline, candidate);
   set_excluded(row, baseline, candidate);
   const Decision decision = decide(row, baseline, candidate);
@@ -171,8 +178,10 @@ std::vector<Comparison> compare(const Scenario& scenario,
                                 const std::vector<Measurement>& measurements,
                                 const std::vector<Priced>& priced) {
   std::vector<Comparison> rows;
+  if (priced.size() < 2) return rows;
+  const Throughput baseline = throughput_of(scenario.job, priced.front().projection);
   for (std::size_t i = 1; i < priced.size(); ++i)
-    rows.push_back(compare_one(scenario, measurements, priced.front(), priced[i]));
+    rows.push_back(compare_one(scenario, measurements, priced.front(), baseline, priced[i]));
   return rows;
 }
 

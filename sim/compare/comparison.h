@@ -4,6 +4,7 @@
 // input gives the same bytes. Leaves out: choosing for the reader.
 #pragma once
 
+#include "sim/compare/throughput.h"
 #include "sim/price/price.h"
 
 #include <optional>
@@ -43,6 +44,14 @@ struct Comparison {
   std::optional<Interval> candidate_time_to_result_s, candidate_cost_usd;
   std::optional<double> setup_s, ingest_s, compute_s, rework_s, download_s; ///< likely values
   std::string bound_by;
+  /// Seconds of each unit that a faster GPU would not shorten; unset without a GPU or a time.
+  std::optional<Interval> candidate_floor_s;
+
+  // The same work as a steady service; unset where the scenario has no units_per_day.
+  std::optional<double> units_per_day;
+  std::string arrivals;
+  std::optional<double> turnaround_deadline_s;
+  Throughput baseline_throughput, candidate_throughput;
 
   // The answer.
   std::optional<Interval> speedup; ///< baseline end to end over candidate end to end

@@ -93,6 +93,38 @@ Decision by_cost(const Comparison& row) {
   return {Verdict::undecided, "the costs overlap: " + figures};
 }
 
+/// Why the machines of one side do not do as a steady service, at likely times; "" where they do or
+/// nobody asks.
+std::string falls_short(const Comparison& row, const Throughput& service) {
+  if (!row.units_per_day || !service.capacity_units_per_day) return "";
+  if (service.turnaround == turnaround_unbounded)
+    return fmt::format("{:.3g} arrive a day and it can take {:.3g}", *row.units_per_day,
+                       service.capacity_units_per_day->likely);
+  if (row.turnaround_deadline_s && *service.turnaround_p95_s > *row.turnaround_deadline_s)
+    return fmt::format("its turnaround of {} (95 %) is above the {} allowed",
+                       duration(*service.turnaround_p95_s), duration(*row.turnaround_deadline_s));
+  return "";
+}
+
+Decision with_service(const Comparison& row, const Decision& decision) {
+  const std::string candidate = falls_short(row, row.candidate_throughput);
+  const std::string baseline = falls_short(row, row.baseline_throughput);
+  if (decision.verdict == Verdict::migrate && !candidate.empty())
+    return {Verdict::undecided,
+            "not enough for the steady service: " + candidate + "; " + decision.reason};
+  if (decision.verdict == Verdict::stay && !baseline.empty() && candidate.empty())
+    return {Verdict::undecided, "the baseline is not enough for the steady service: " + baseline
+                                    + "; " + decision.reason};
+  return decision;
+}
+
+Decision by_run(const Comparison& row) {
+  if (row.deadline_s) {
+    if (const Decision decision = by_deadline(row); !decision.reason.empty()) return decision;
+  }
+  return by_cost(row);
+}
+
 } // namespace
 
 std::string to_string(Verdict verdict) {
@@ -110,10 +142,7 @@ std::string to_string(Verdict verdict) {
 Decision decide(const Comparison& row, const Priced& baseline, const Priced& candidate) {
   if (const std::string reason = gap(row, baseline, candidate); !reason.empty())
     return {Verdict::undecided, reason};
-  if (row.deadline_s) {
-    if (const Decision decision = by_deadline(row); !decision.reason.empty()) return decision;
-  }
-  return by_cost(row);
+  return with_service(row, by_run(row));
 }
 
 } // namespace breakeven

@@ -11,6 +11,9 @@
 //  the
 //     candidate is likelier to meet it.
 //  5. otherwise undecided.
+// A steady service (units_per_day) has the last word: undecided instead of migrate where the
+// candidate cannot take what arrives or misses the turnaround deadline, and instead of stay where
+// that is so of the baseline and not of the candidate.
 #pragma once
 
 #include "sim/compare/comparison.h"

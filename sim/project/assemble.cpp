@@ -26,7 +26,9 @@ PhaseProjection whole_job(const Projection& projection, const MachinePhase& phas
           phase.processor,
           times * phase.kernel_s,
           times * phase.end_to_end_s,
-          phase.bound_by};
+          phase.bound_by,
+          phase.scaling,
+          phase.alone_s.likely > 0 ? phase.alone_s : phase.end_to_end_s};
 }
 
 Interval& part_for(Projection& projection, const MachinePhase& phase) {

@@ -20,6 +20,9 @@ struct MachinePhase {
   Sharing sharing = Sharing::worker;
   Interval kernel_s, end_to_end_s;
   std::string bound_by;
+  Scaling scaling = Scaling::parallel;
+  /// One unit with nothing else on the machine; absent where end_to_end_s says so already.
+  Interval alone_s = {};
 };
 
 /// Fills times, phases and bound_by of a projection whose count, workers and job_units are set, and

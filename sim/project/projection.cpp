@@ -149,8 +149,11 @@ MachinePhase measured_phase(const Measurement& row, const Interval& spread, doub
   phase.end_to_end_s = around(row.end_to_end_s.value * scale, spread);
   phase.kernel_s = kernel > 0 ? around(kernel * scale, spread) : phase.end_to_end_s;
   phase.bound_by = row.processor == Processor::gpu ? "gpu" : "cpu";
+  phase.scaling = row.scaling;
   return phase;
 }
+
+int whole_cores(const CpuMachine& machine) { return std::max(1, static_cast<int>(machine.cores)); }
 
 /// A machine measured here: the time as it was, with its own spread.
 void measured_here(Projection& projection, const Known& here, const PathRows& rows,
@@ -161,12 +164,13 @@ void measured_here(Projection& projection, const Known& here, const PathRows& ro
   }
   const Interval spread = spread_of(rows);
   std::vector<MachinePhase> phases;
-  for (const Measurement* row : rows.phases)
-    phases.push_back(measured_phase(*row, spread, here.job_units));
   if (device_processor == Processor::gpu) {
     projection.cold_s = known::cold_start_s.likely;
     phases.push_back(cold_start_phase());
   }
+  for (const Measurement* row : rows.phases)
+    phases.push_back(measured_phase(*row, spread, here.job_units));
+  projection.cores = whole_cores(here.local);
   projection.evidence = projection.count > 1 ? "extrapolated" : evidence_of(rows);
   projection.in_range = true;
   assemble(projection, phases, device_processor);
@@ -179,8 +183,8 @@ MachinePhase phase_on_cpu(const Measurement& row, const Interval& spread, const 
   const double scale = slice_to_machine(row, here.job_units);
   const CpuPhase projected = project_on_cpu(row.end_to_end_s.value * scale, spread, row.scaling,
                                             row.work.dram_bytes * scale, here.local, target);
-  return {row.phase,         row.repeats,       Processor::cpu,    sharing,
-          projected.seconds, projected.seconds, projected.bound_by};
+  return {row.phase,         row.repeats,       Processor::cpu,     sharing,
+          projected.seconds, projected.seconds, projected.bound_by, row.scaling};
 }
 
 double working_set_bytes(const PathRows& rows) {
@@ -230,6 +234,7 @@ void on_cpu_instance(Projection& projection, const Known& here, const Instance& 
   std::vector<MachinePhase> phases;
   for (const Measurement* row : here.cpu_side.phases)
     phases.push_back(phase_on_cpu(*row, spread, here, target, Sharing::worker));
+  projection.cores = whole_cores(target);
   projection.evidence = "projected";
   // The scaling law has been seen up to a socket, and only for one CPU model at a time.
   projection.in_range =
@@ -277,6 +282,7 @@ MachinePhase phase_on_host(const Measurement& row, const Interval& spread, const
   MachinePhase phase = phase_on_cpu(row, spread, here, host, sharing);
   if (row.scaling == Scaling::serial && row.repeats == Repeats::per_unit) {
     const double turns = std::ceil(workers / host.cores);
+    phase.alone_s = phase.end_to_end_s;
     phase.kernel_s = turns * phase.kernel_s;
     phase.end_to_end_s = turns * phase.end_to_end_s;
   }
@@ -292,6 +298,46 @@ MachinePhase phase_on_gpu(const Measurement& row, const Known& here, const Gpu& 
           projected.bound_by};
 }
 
+/// Where a phase that only the CPU side has a row for belongs among the GPU side's: behind the one
+/// before it there as long as the CPU has done nothing yet that the GPU took over, later in front
+/// of the one behind it.
+std::vector<std::string>::iterator place_of(std::size_t phase, const Known& here,
+                                            std::vector<std::string>& order) {
+  const auto& on_cpu = here.cpu_side.phases;
+  const auto placed = [&](std::size_t i) {
+    return std::find(order.begin(), order.end(), on_cpu[i]->phase);
+  };
+  const auto taken_over = std::find_if(on_cpu.begin(), on_cpu.end(), [&](const Measurement* row) {
+    return row->scaling == Scaling::parallel && here.gpu_side.phase(row->phase) == nullptr;
+  });
+  if (phase < static_cast<std::size_t>(taken_over - on_cpu.begin()))
+    return phase == 0 ? order.begin() : placed(phase - 1) + 1;
+  for (std::size_t later = phase + 1; later < on_cpu.size(); ++later)
+    if (placed(later) != order.end()) return placed(later);
+  return order.end();
+}
+
+/// The names of a unit's phases in the order in which it meets them.
+std::vector<std::string> order_of_phases(const Known& here) {
+  std::vector<std::string> order;
+  for (const Measurement* row : here.gpu_side.phases)
+    order.push_back(row->phase);
+  const auto& on_cpu = here.cpu_side.phases;
+  for (std::size_t i = 0; i < on_cpu.size(); ++i)
+    if (here.gpu_side.phase(on_cpu[i]->phase) == nullptr)
+      order.insert(place_of(i, here, order), on_cpu[i]->phase);
+  return order;
+}
+
+void sort_phases(std::vector<MachinePhase>& phases, const std::vector<std::string>& order) {
+  const auto place = [&](const MachinePhase& phase) {
+    return std::find(order.begin(), order.end(), phase.phase) - order.begin();
+  };
+  std::stable_sort(phases.begin(), phases.end(), [&](const MachinePhase& a, const MachinePhase& b) {
+    return place(a) < place(b);
+  });
+}
+
 std::vector<MachinePhase> phases_on_gpu_instance(const Known& here, const Instance& instance,
                                                  const Gpu& gpu, const Catalog& catalog, int count,
                                                  const std::vector<const Measurement*>& on_cpu) {
@@ -304,7 +350,8 @@ std::vector<MachinePhase> phases_on_gpu_instance(const Known& here, const Instan
     if (row->processor == Processor::gpu) phases.push_back(phase_on_gpu(*row, here, gpu, link));
   for (const Measurement* row : on_cpu)
     phases.push_back(phase_on_host(*row, spread_of(here.cpu_side), here, host, busy_workers));
-  phases.push_back(cold_start_phase());
+  sort_phases(phases, order_of_phases(here));
+  phases.insert(phases.begin(), cold_start_phase());
   return phases;
 }
 
@@ -355,6 +402,7 @@ void on_gpu_instance(Projection& projection, const Known& here, const Instance& 
   projection.note = refusal_of(here, gpu, missing_phase);
   if (!projection.note.empty()) return;
   projection.workers = std::max(1, instance.gpu_count);
+  projection.cores = whole_cores(instance_machine(instance, catalog.cpu(instance.cpu)));
   projection.evidence = "projected";
   projection.in_range = false;
   projection.cold_s = known::cold_start_s.likely;

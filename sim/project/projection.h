@@ -22,6 +22,9 @@ struct PhaseProjection {
   Interval kernel_s, end_to_end_s; ///< whole job
   std::string bound_by; ///< "issue", "dram", "l2", "latency", "launch", "atomics", "link", "cpu";
                         ///< "gpu" where it was measured
+  Scaling scaling = Scaling::parallel; ///< of a phase on the CPU: one core, or all of them
+  Interval alone_s; ///< end to end with nothing else on the machine: one unit, or one job where the
+                    ///< phase happens once a job
 };
 
 /// The whole job on one target.
@@ -37,6 +40,7 @@ struct Projection {
   std::string bound_by;  ///< of the phase that takes longest
   // One machine needs fixed + ceil(units / workers) * worker_unit + units * shared_unit seconds.
   int workers = 1; ///< GPUs of one machine that each take whole units; 1 for a CPU
+  int cores = 1;   ///< physical CPU cores of one machine
   double job_units = 1;
   Interval fixed_s;       ///< once per job and machine, whatever the job's size
   Interval worker_unit_s; ///< a unit, as far as it keeps one worker to itself
@@ -47,7 +51,7 @@ struct Projection {
   Interval kernel_s, end_to_end_s;
   double cold_s = 0;       ///< context creation, first launch; part of fixed_s
   double envelope_max = 0; ///< largest plausible speed-up over the baseline: ratio of ceilings
-  std::vector<PhaseProjection> phases;
+  std::vector<PhaseProjection> phases; ///< in the order in which a unit meets them
   std::string note;       ///< why there is no projection, or what weakens it; "; " between
   bool available = false; ///< false: `note` says why, and the row stays, labelled
 };

@@ -2,9 +2,9 @@
 
 #include "sim/report/answer.h"
 #include "sim/report/axis.h"
+#include "sim/report/chart_layout.h"
 #include "sim/report/format.h"
 #include "sim/report/gnuplot.h"
-#include "sim/report/labels.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@ namespace breakeven {
 
 namespace {
 
-constexpr int width = 860;
+constexpr int width = chart_width;
 constexpr int widest_name = 36; ///< characters
-constexpr double font_size = 11;
+constexpr double font_size = chart_font_size;
 
 /// Kinds of point: colour and shape say CPU or GPU, a hollow shape says spot.
 struct Kind {
@@ -58,39 +58,12 @@ std::vector<Point> points_of(const std::vector<Comparison>& rows) {
   return points;
 }
 
-std::string empty_chart(const char* text) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"60\" "
-                     "viewBox=\"0 0 {0} 60\"><text x=\"20\" y=\"35\" "
-                     "font-family=\"sans-serif\">{1}</text></svg>\n",
-                     width, text);
-}
-
 // ---- what both charts share ----
-
-/// Where the axes cross, in pixels; the margins are fixed so that places can be computed here.
-struct Layout {
-  int height = 0;
-  Box frame;
-};
-
-std::string layout_commands(const Layout& layout) {
-  return fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n"
-                     "set bmargin at screen {:.4f}\nset tmargin at screen {:.4f}\n",
-                     layout.frame.left / width, layout.frame.right / width,
-                     layout.frame.bottom / layout.height, layout.frame.top / layout.height);
-}
 
 constexpr const char* look = R"(set border 3 lc rgb '#777777'
 set tics nomirror textcolor rgb '#333333' scale 0.5
 set bars small
 )";
-
-/// Text at a place in pixels. `style`: alignment, size, colour.
-std::string text_at(const Layout& layout, double x, double y, const std::string& text,
-                    const std::string& style) {
-  return fmt::format("set label \"{}\" at screen {:.4f},{:.4f} {}\n", gnuplot_text(text), x / width,
-                     y / layout.height, style);
-}
 
 /// The kinds that occur, as a row of symbols above the chart. gnuplot's own key would break the row
 /// where the plot is narrower than the drawing.

@@ -110,6 +110,75 @@ std::vector<Column<Row>> candidate_columns() {
   return table;
 }
 
+/// The columns of one side's steady service.
+std::vector<Column<Row>> service_columns(const std::string& side, Throughput Row::*part) {
+  const auto of = [&](std::optional<double> Throughput::*field) { return member(part, field); };
+  std::vector<Column<Row>> table = interval_columns<Row>(
+      side + "_capacity_units_per_day_", "", "units a day that all its machines can take",
+      [=](const Row& row) {
+        const auto& capacity = (row.*part).capacity_units_per_day;
+        return capacity ? &*capacity : nullptr;
+      },
+      [=](Row& row) -> Interval& {
+        auto& capacity = (row.*part).capacity_units_per_day;
+        return capacity ? *capacity : capacity.emplace();
+      });
+  append(table,
+         {
+             optional_number<Row>(side + "_utilisation", "units_per_day over the likely capacity",
+                                  of(&Throughput::utilisation)),
+             text<Row>(side + "_bottleneck",
+                       "what sets the capacity: cpu or gpu, and the longest phase there",
+                       member(part, &Throughput::bottleneck)),
+             word<Row>(side + "_turnaround",
+                       "whether there is one: bounded, or unbounded: arrivals exceed capacity",
+                       member(part, &Throughput::turnaround),
+                       {turnaround_bounded, turnaround_unbounded, ""}),
+             optional_number<Row>(side + "_turnaround_p50_s",
+                                  "from a unit's arrival to its stored result, half of the units; "
+                                  "empty where unbounded",
+                                  of(&Throughput::turnaround_p50_s)),
+             optional_number<Row>(side + "_turnaround_p95_s", "the same, 95 % of the units",
+                                  of(&Throughput::turnaround_p95_s)),
+             optional_number<Row>(side + "_turnaround_p95_low_s",
+                                  "the same where every phase takes its 10 % time",
+                                  of(&Throughput::turnaround_p95_low_s)),
+             optional_number<Row>(
+                 side + "_turnaround_p95_high_s",
+                 "the same where every phase takes its 90 % time; empty where that is unbounded",
+                 of(&Throughput::turnaround_p95_high_s)),
+             optional_number<Row>(side + "_capacity_without_gpu_time_units_per_day",
+                                  "units a day if its GPUs took no time; empty without a GPU",
+                                  of(&Throughput::capacity_without_gpu_time)),
+         });
+  return table;
+}
+
+std::vector<Column<Row>> throughput_columns() {
+  std::vector<Column<Row>> table = optional_interval<Row>(
+      "candidate_floor_", "_s",
+      "seconds of a unit that stay on the CPU whatever the GPU; empty without a GPU",
+      &Row::candidate_floor_s);
+  append(table,
+         {
+             optional_number<Row>("units_per_day",
+                                  "units that arrive at the steady service; empty: none is asked",
+                                  member(&Row::units_per_day)),
+             word<Row>("arrivals", "when they arrive: even, poisson, working-hours or night-batch",
+                       member(&Row::arrivals),
+                       {to_string(Arrivals::even), to_string(Arrivals::poisson),
+                        to_string(Arrivals::working_hours), to_string(Arrivals::night_batch), ""}),
+             optional_number<Row>("turnaround_deadline_s",
+                                  "longest turnaround that is acceptable for 95 % of the units",
+                                  member(&Row::turnaround_deadline_s)),
+         });
+  append(table, service_columns("baseline", &Row::baseline_throughput));
+  append(table, service_columns("candidate", &Row::candidate_throughput));
+  for (Column<Row>& column : table)
+    column.later = true;
+  return table;
+}
+
 std::vector<Column<Row>> answer_columns() {
   std::vector<Column<Row>> table = optional_interval<Row>(
       "speedup_", "", "baseline compute time over candidate compute time", &Row::speedup);
@@ -182,6 +251,7 @@ std::vector<Column<Row>> make_table() {
   std::vector<Column<Row>> table = question_columns();
   append(table, baseline_columns());
   append(table, candidate_columns());
+  append(table, throughput_columns());
   append(table, answer_columns());
   return table;
 }

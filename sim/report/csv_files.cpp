@@ -24,12 +24,24 @@ std::string csv_of(const std::vector<Row>& rows, const std::vector<Column<Row>>&
   return csv;
 }
 
+/// Whether a file was written before the later columns were added.
+template <class Row>
+bool is_without_later(const CsvFile& csv, const std::vector<Column<Row>>& table) {
+  return std::none_of(table.begin(), table.end(), [&](const Column<Row>& column) {
+    return column.later
+           && std::find(csv.header.begin(), csv.header.end(), column.name) != csv.header.end();
+  });
+}
+
 template <class Row>
 std::vector<Row> rows_of(const std::filesystem::path& file, const std::vector<Column<Row>>& table) {
-  std::vector<std::string> names;
-  for (const auto& column : table)
+  std::vector<std::string> names, required;
+  for (const auto& column : table) {
     names.push_back(column.name);
-  const auto csv = read_csv(file, names);
+    if (!column.later) required.push_back(column.name);
+  }
+  const auto csv = read_csv(file, required);
+  const bool is_old = is_without_later(*csv, table);
   for (const std::string& column : csv->header)
     if (std::find(names.begin(), names.end(), column) == names.end())
       throw BadInput(csv->file, 1, "unknown column '" + column + "'",
@@ -39,7 +51,7 @@ std::vector<Row> rows_of(const std::filesystem::path& file, const std::vector<Co
   for (const CsvRow& line : csv->rows) {
     Row row;
     for (const auto& column : table)
-      column.read(row, line, column.name);
+      if (!is_old || !column.later) column.read(row, line, column.name);
     check_rules(row, line);
     rows.push_back(std::move(row));
   }
@@ -68,6 +80,18 @@ std::vector<Measurement> read_measurements(const std::filesystem::path& file) {
 std::vector<Comparison> read_comparison(const std::filesystem::path& file) {
   return rows_of(file, comparison_table());
 }
+std::string phases_csv(const std::vector<PhaseTime>& rows) { return csv_of(rows, phase_table()); }
+std::vector<PhaseTime> read_phases(const std::filesystem::path& file,
+                                   const std::vector<Comparison>& rows) {
+  if (!std::filesystem::exists(file)) return {};
+  std::vector<PhaseTime> phases = rows_of(file, phase_table());
+  for (const PhaseTime& phase : phases)
+    if (!rows.empty() && phase.scenario_sha256 != rows.front().scenario_sha256)
+      throw BadInput(file.string(), 2, "phases of the scenario " + phase.scenario_sha256,
+                     "of the scenario of comparison.csv, " + rows.front().scenario_sha256);
+  return phases;
+}
+std::vector<ColumnDoc> phase_columns() { return docs_of(phase_table()); }
 std::vector<ColumnDoc> measurement_columns() { return docs_of(measurement_table()); }
 std::vector<ColumnDoc> comparison_columns() { return docs_of(comparison_table()); }
 

@@ -5,7 +5,8 @@
 namespace breakeven {
 
 std::vector<ResultFile> memo(const std::vector<Comparison>& unordered,
-                             const std::vector<Measurement>& measured) {
+                             const std::vector<Measurement>& measured,
+                             const std::vector<PhaseTime>& phases) {
   if (unordered.empty())
     return {{"memo.md", "There are no candidates.\n"},
             {"memo.html", html("No candidates", {Paragraph{"", "There are no candidates."}})}};
@@ -18,6 +19,8 @@ std::vector<ResultFile> memo(const std::vector<Comparison>& unordered,
   add_charts(blocks, rows);
   add_reasons(blocks, rows);
   add_break_even(blocks, rows);
+  add_gpu_limits(blocks, rows, phases);
+  add_throughput(blocks, rows);
   add_measured(blocks, measured);
   add_projection(blocks, rows);
   add_prices(blocks, rows);

@@ -4,6 +4,7 @@
 
 #include "sim/compare/comparison.h"
 #include "sim/report/document.h"
+#include "sim/report/phases.h"
 
 #include <vector>
 
@@ -30,6 +31,10 @@ void add_left_out(Blocks& memo, const Rows& rows);
 void add_measured(Blocks& memo, const Measured& measured);
 void add_projection(Blocks& memo, const Rows& rows);
 void add_reproduction(Blocks& memo, const Rows& rows, const Measured& measured);
+
+// memo_service.cpp
+void add_gpu_limits(Blocks& memo, const Rows& rows, const Phases& phases);
+void add_throughput(Blocks& memo, const Rows& rows); ///< nothing without units_per_day
 
 /// A value as text, or a dash.
 template <class Value, class Text>

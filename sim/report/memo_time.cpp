@@ -208,7 +208,8 @@ void add_reproduction(Blocks& memo, const Rows& rows, const Measured& measured) 
   std::string commit = measured.empty() ? "" : measured.front().environment.commit;
   memo.push_back(Paragraph{
       "", fmt::format("Study {}, scenario hash {}; measured with breakeven {}{}. This memo is made "
-                      "from comparison.csv and measurements.csv beside it and from nothing else; "
+                      "from comparison.csv, measurements.csv and phases.csv beside it and from "
+                      "nothing else; "
                       "the first command writes it again, the second compares anew without "
                       "measuring.",
                       first.study, first.scenario_sha256,

@@ -1,10 +1,11 @@
-// What a person and a script see: measurements.csv, comparison.csv, machine.txt, the terminal table
-// and the memo (Markdown and self-contained HTML with charts). Takes rows, gives files; reads the
-// CSV back, and the memo is made from what was read, so a replay gives the same bytes. Leaves out:
-// any number that is not in the rows.
+// What a person and a script see: measurements.csv, comparison.csv, phases.csv, machine.txt, the
+// terminal table and the memo (Markdown and self-contained HTML with charts). Takes rows, gives
+// files; reads the CSV back, and the memo is made from what was read, so a replay gives the same
+// bytes. Leaves out: any number that is not in the rows.
 #pragma once
 
 #include "sim/compare/comparison.h"
+#include "sim/compare/phase_times.h"
 
 #include <filesystem>
 #include <string>
@@ -17,12 +18,19 @@ std::string comparison_csv(const std::vector<Comparison>& rows);
 std::vector<Measurement> read_measurements(const std::filesystem::path& file);
 std::vector<Comparison> read_comparison(const std::filesystem::path& file);
 
+/// A missing file gives no rows: older result folders have none. BadInput where it belongs to
+/// another scenario than `rows`.
+std::string phases_csv(const std::vector<PhaseTime>& rows);
+std::vector<PhaseTime> read_phases(const std::filesystem::path& file,
+                                   const std::vector<Comparison>& rows);
+
 /// Name, unit and meaning of every column, for results/README.md.
 struct ColumnDoc {
   std::string name, meaning;
 };
 std::vector<ColumnDoc> measurement_columns();
 std::vector<ColumnDoc> comparison_columns();
+std::vector<ColumnDoc> phase_columns();
 
 /// The verdict and the table, at most `width` columns wide (>= 80). No colour codes.
 std::string terminal_table(const std::vector<Comparison>& rows,
@@ -37,7 +45,8 @@ struct ResultFile {
 /// memo.md, memo.html and the charts, from the rows alone. Charts are drawn by gnuplot; Failure
 /// where it is missing.
 std::vector<ResultFile> memo(const std::vector<Comparison>& rows,
-                             const std::vector<Measurement>& measurements);
+                             const std::vector<Measurement>& measurements,
+                             const std::vector<PhaseTime>& phases);
 std::string machine_text(const std::vector<Measurement>& measurements);
 
 /// Writes all files or none: each under a temporary name first, then renamed. Failure with the

@@ -60,6 +60,44 @@ void check_answer(const Comparison& row, const CsvRow& line) {
           "'undecided' without a speed-up");
 }
 
+void check_service(const Comparison& row, const Throughput& service, const CsvRow& line,
+                   const std::string& side) {
+  const auto column = [&](const char* name) { return side + name; };
+  const bool asked = row.units_per_day.has_value();
+  const bool known = service.capacity_units_per_day.has_value();
+  const bool bounded = service.turnaround == turnaround_bounded;
+  require(asked || !known, line, column("_capacity_units_per_day_p50").c_str(),
+          "an empty cell without units_per_day");
+  require(known == service.utilisation.has_value(), line, column("_utilisation").c_str(),
+          "a value exactly where there is a capacity");
+  require(known == !service.turnaround.empty(), line, column("_turnaround").c_str(),
+          "a word exactly where there is a capacity");
+  require(bounded == service.turnaround_p50_s.has_value(), line,
+          column("_turnaround_p50_s").c_str(), "a value exactly where the turnaround is bounded");
+  require(bounded == service.turnaround_p95_s.has_value(), line,
+          column("_turnaround_p95_s").c_str(), "a value exactly where the turnaround is bounded");
+  require(bounded == service.turnaround_p95_low_s.has_value(), line,
+          column("_turnaround_p95_low_s").c_str(),
+          "a value exactly where the turnaround is bounded");
+  require(bounded || !service.turnaround_p95_high_s, line, column("_turnaround_p95_high_s").c_str(),
+          "an empty cell where there is no turnaround");
+}
+
+void check_services(const Comparison& row, const CsvRow& line) {
+  const bool asked = row.units_per_day.has_value();
+  require(!asked || *row.units_per_day > 0, line, "units_per_day", "a number above 0");
+  require(asked == !row.arrivals.empty(), line, "arrivals",
+          "a word exactly where units_per_day has a value");
+  require(asked || !row.turnaround_deadline_s, line, "turnaround_deadline_s",
+          "an empty cell without units_per_day");
+  check_service(row, row.baseline_throughput, line, "baseline");
+  check_service(row, row.candidate_throughput, line, "candidate");
+  require(row.candidate_end_to_end_s || !row.candidate_floor_s, line, "candidate_floor_p50_s",
+          "an empty cell, since the candidate has no time");
+  require(row.candidate_end_to_end_s || !row.candidate_throughput.capacity_units_per_day, line,
+          "candidate_capacity_units_per_day_p50", "an empty cell, since the candidate has no time");
+}
+
 } // namespace
 
 void check_rules(const Measurement& row, const CsvRow& line) {
@@ -82,6 +120,14 @@ void check_rules(const Comparison& row, const CsvRow& line) {
   check_baseline(row, line);
   check_candidate(row, line);
   check_answer(row, line);
+  check_services(row, line);
+}
+
+void check_rules(const PhaseTime& row, const CsvRow& line) {
+  require(row.evidence != "projected" || is_projection(row.alone_s), line, "alone_p50_s",
+          "a projection's interval, p10 < p50 < p90");
+  require((row.alone_s.likely > 0) == (row.job_s.likely > 0), line, "job_p50_s",
+          "a value above 0 exactly where alone_p50_s has one");
 }
 
 } // namespace breakeven

@@ -10,5 +10,6 @@ namespace breakeven {
 /// BadInput naming the column at fault.
 void check_rules(const Measurement& row, const CsvRow& line);
 void check_rules(const Comparison& row, const CsvRow& line);
+void check_rules(const PhaseTime& row, const CsvRow& line);
 
 } // namespace breakeven

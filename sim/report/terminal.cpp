@@ -173,6 +173,24 @@ std::string break_even(const Comparison& row) {
   return text + ", " + units_text(*row.crossover_size, row.unit) + " a run.";
 }
 
+std::string service_text(const std::string& machine, const std::string& evidence,
+                         const Throughput& service) {
+  if (!service.capacity_units_per_day) return machine + " unknown";
+  const std::string capacity =
+      marked(amount_and_range(*service.capacity_units_per_day) + " a day", evidence);
+  return machine + " takes " + capacity
+         + (service.turnaround_p95_s ? ", 95 % done in " + duration_text(*service.turnaround_p95_s)
+                                     : ", turnaround " + service.turnaround);
+}
+
+/// Capacity and turnaround of the baseline against the candidate that the answer is about.
+std::string service(const Comparison& row) {
+  return fmt::format(
+      "Throughput, {} a day ({}): {}; {}.", units_text(*row.units_per_day, row.unit), row.arrivals,
+      service_text(baseline_name(row), row.baseline_evidence, row.baseline_throughput),
+      service_text(candidate_name(row), row.candidate_evidence, row.candidate_throughput));
+}
+
 std::string gaps(const std::vector<Comparison>& rows, int width) {
   std::string text;
   for (const Comparison& row : rows)
@@ -219,7 +237,10 @@ std::string terminal_table(const std::vector<Comparison>& unordered,
   text += wrapped(answer.doubt, line_width);
   text += "\n" + wrapped(rows.front().title + ": " + question(rows.front()), line_width);
   text += "\n" + table_text(rows, line_width) + wrapped(legend(rows), line_width) + "\n";
-  if (const Comparison* row = foremost(rows)) text += wrapped(break_even(*row), line_width);
+  const Comparison* answer_row = foremost(rows);
+  if (answer_row != nullptr) text += wrapped(break_even(*answer_row), line_width);
+  if (rows.front().units_per_day)
+    text += wrapped(service(answer_row != nullptr ? *answer_row : rows.front()), line_width);
   text += gaps(rows, line_width);
   if (const std::string line = left_out(rows); !line.empty()) text += wrapped(line, line_width);
   return text + wrapped(measured_here(measurements), line_width);

@@ -5,10 +5,13 @@
 #include "sim/scenario/sha256.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cassert>
+#include <filesystem>
 #include <set>
+#include <stdexcept>
 #include <tuple>
 
 namespace breakeven {
@@ -19,6 +22,9 @@ constexpr std::size_t longest_name = 64;
 constexpr std::int64_t most_machines = 10'000;
 constexpr std::int64_t most_threads = 4096;
 constexpr double most_runs_per_month = 1e9;
+constexpr double most_units_per_day = 1e6;
+constexpr Arrivals all_arrivals[] = {Arrivals::even, Arrivals::poisson, Arrivals::working_hours,
+                                     Arrivals::night_batch};
 
 const std::vector<Key>& keys_of(const std::string& section) {
   for (const SectionKeys& one : scenario_keys())
@@ -104,6 +110,33 @@ MeasureSettings read_measure(const Section& section) {
   return measure;
 }
 
+Arrivals read_arrivals(const Section& section) {
+  std::vector<std::string> names;
+  for (const Arrivals arrivals : all_arrivals)
+    names.push_back(to_string(arrivals));
+  const std::string text = section.one_of("arrivals", names, to_string(Job{}.arrivals));
+  for (const Arrivals arrivals : all_arrivals)
+    if (to_string(arrivals) == text) return arrivals;
+  return Job{}.arrivals;
+}
+
+/// Arrivals and their deadline mean nothing without a number that arrives.
+void read_service(Job& job, const Section& section) {
+  if (!section.has("units_per_day")) {
+    for (const char* key : {"arrivals", "turnaround_deadline"})
+      if (section.has(key))
+        section.fail(key, std::string("job.") + key + " without units_per_day",
+                     "units_per_day beside it");
+    return;
+  }
+  job.units_per_day = section.number("units_per_day", 0, most_units_per_day);
+  if (!(*job.units_per_day > 0))
+    section.fail("units_per_day", "job.units_per_day = 0", "a number above zero");
+  job.arrivals = read_arrivals(section);
+  if (section.has("turnaround_deadline"))
+    job.turnaround_deadline_s = section.duration_s("turnaround_deadline");
+}
+
 Job read_job(const Section& section) {
   Job job;
   job.runs_per_month = section.number("runs_per_month", 0, most_runs_per_month, job.runs_per_month);
@@ -114,6 +147,7 @@ Job read_job(const Section& section) {
   job.input_change = section.number("input_change", 0, 1, job.input_change);
   job.output_bytes = section.bytes("output", job.output_bytes);
   job.setup_s = section.duration_s("setup", job.setup_s);
+  read_service(job, section);
   return job;
 }
 
@@ -161,6 +195,15 @@ std::vector<Claim> read_claims(const Section& top) {
   return claims;
 }
 
+/// Of the bytes of every file in a folder, whatever the files are called.
+std::string sha256_of_folder(const std::filesystem::path& folder) {
+  std::vector<std::string> hashes;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file()) hashes.push_back(sha256_of_file(entry.path()));
+  std::sort(hashes.begin(), hashes.end());
+  return sha256_of(fmt::format("{}", fmt::join(hashes, " ")));
+}
+
 /// The bytes of every file that [workload] names, after the tables: a mesh that changed under the
 /// same name is another question.
 std::string hash_of(const toml::table& root, const Section& workload,
@@ -174,11 +217,27 @@ std::string hash_of(const toml::table& root, const Section& workload,
     for (const Key& key : keys)
       if (key.type == "file" && workload.has(key.name))
         text += fmt::format("\n{} {}", key.name, sha256_of_file(workload.file(key.name)));
+      else if (key.type == "folder" && workload.has(key.name))
+        text += fmt::format("\n{} {}", key.name, sha256_of_folder(workload.folder(key.name)));
   }
   return sha256_of(text);
 }
 
 } // namespace
+
+std::string to_string(Arrivals arrivals) {
+  switch (arrivals) {
+  case Arrivals::even:
+    return "even";
+  case Arrivals::poisson:
+    return "poisson";
+  case Arrivals::working_hours:
+    return "working-hours";
+  case Arrivals::night_batch:
+    return "night-batch";
+  }
+  throw std::logic_error("arrivals without a name");
+}
 
 const std::vector<SectionKeys>& scenario_keys() {
   static const std::vector<SectionKeys> all = {
@@ -205,7 +264,15 @@ const std::vector<SectionKeys>& scenario_keys() {
         {"input_change", "number from 0 to 1",
          "share of the input that is new in each run and so is uploaded; 1 where absent"},
         {"output", "amount of data", "what a run leaves to download; 0 B where absent"},
-        {"setup", "duration > 0", "boot and installation, per run; none where absent"}}},
+        {"setup", "duration > 0", "boot and installation, per run; none where absent"},
+        {"units_per_day", "number > 0",
+         "units of the workload (frames, cases) that arrive at a steady service, at most 1000000; "
+         "no service where absent"},
+        {"arrivals", "even, poisson, working-hours or night-batch",
+         "when they arrive, as below; poisson where absent"},
+        {"turnaround_deadline", "duration > 0",
+         "from a unit's arrival to its stored result, to be met by 95 % of units; none where "
+         "absent"}}},
       {"target",
        {{"instance", "text", "provider:type from the catalog, or local for the machine at hand"},
         {"option", "on-demand or spot", "how it is bought; on-demand where absent"},

@@ -17,6 +17,10 @@ struct MeasureSettings {
   int threads = 0;          ///< OpenMP threads; 0 means all the machine offers
 };
 
+/// When the units of a steady service arrive; throughput.h states each profile.
+enum class Arrivals { even, poisson, working_hours, night_batch };
+std::string to_string(Arrivals arrivals); ///< "even", "poisson", "working-hours", "night-batch"
+
 struct Job {
   double runs_per_month = 1;
   std::optional<double> deadline_s; ///< of one run, from set-up to download
@@ -24,6 +28,10 @@ struct Job {
   double input_change = 1; ///< share of the input that is new in each run
   double output_bytes = 0;
   double setup_s = 0; ///< boot and installation, per run
+  // The same work as a steady service, beside the runs: unset where nobody asks.
+  std::optional<double> units_per_day; ///< arriving, on average
+  Arrivals arrivals = Arrivals::poisson;
+  std::optional<double> turnaround_deadline_s; ///< 95 % of units are to be done within it
 };
 
 /// One machine to compare: the first is the baseline, the others are candidates.
@@ -58,7 +66,8 @@ struct Scenario {
 };
 
 /// The keys that [workload] may hold for one kind; `kind` itself is common to all. The bytes of a
-/// key whose type is exactly "file" are part of Scenario::sha256.
+/// key whose type is exactly "file", and of every file in a "folder", are part of
+/// Scenario::sha256.
 struct WorkloadKeys {
   std::string kind;
   std::vector<Key> keys;

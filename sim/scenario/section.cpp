@@ -313,20 +313,36 @@ Money Section::price_per_h(const std::string& key) const {
   }
 }
 
-fs::path Section::file(const std::string& key) const {
+fs::path Section::existing_path(const std::string& key, const std::string& what) const {
   const std::string name = text(key);
-  const fs::path file = (data_->document->folder / name).lexically_normal();
+  const fs::path path = (data_->document->folder / name).lexically_normal();
   std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  const std::string relative = "a file, relative to the folder of the scenario";
-  if (name.empty() || !fs::exists(status))
-    fail(key, path_of(key) + " = " + in_quotes(name, '"') + ", which does not exist", relative);
-  if (!fs::is_regular_file(status))
-    fail(key, path_of(key) + " = " + in_quotes(name, '"') + ", which is not a file", relative);
-  if (!std::ifstream(file))
-    fail(key, path_of(key) + " = " + in_quotes(name, '"') + ", which cannot be opened",
-         "a readable file");
+  if (name.empty() || !fs::exists(fs::status(path, error)))
+    fail(key, path_of(key) + " = " + in_quotes(name, '"') + ", which does not exist",
+         "a " + what + ", relative to the folder of the scenario");
+  return path;
+}
+
+fs::path Section::file(const std::string& key) const {
+  const fs::path file = existing_path(key, "file");
+  const std::string found = path_of(key) + " = " + in_quotes(text(key), '"');
+  std::error_code error;
+  if (!fs::is_regular_file(file, error))
+    fail(key, found + ", which is not a file", "a file, relative to the folder of the scenario");
+  if (!std::ifstream(file)) fail(key, found + ", which cannot be opened", "a readable file");
   return file;
+}
+
+fs::path Section::folder(const std::string& key) const {
+  const fs::path folder = existing_path(key, "folder");
+  const std::string found = path_of(key) + " = " + in_quotes(text(key), '"');
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    fail(key, found + ", which is not a folder",
+         "a folder, relative to the folder of the scenario");
+  const fs::directory_iterator listing(folder, error);
+  if (error) fail(key, found + ", which cannot be listed", "a readable folder");
+  return folder;
 }
 
 std::vector<std::int64_t> Section::ranges(const std::string& key, std::int64_t low,

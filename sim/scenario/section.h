@@ -54,6 +54,8 @@ public:
   Money price_per_h(const std::string& key) const;                                      ///< > 0
   /// A path, made absolute against the scenario's folder. The file must exist and be readable.
   std::filesystem::path file(const std::string& key) const;
+  /// Likewise a folder that can be listed.
+  std::filesystem::path folder(const std::string& key) const;
   /// "1-30, 47" as sorted distinct numbers, each in [low, high]; at most `most` of them.
   std::vector<std::int64_t> ranges(const std::string& key, std::int64_t low, std::int64_t high,
                                    std::size_t most) const;
@@ -72,6 +74,7 @@ public:
 
 private:
   std::string path_of(const std::string& key) const;
+  std::filesystem::path existing_path(const std::string& key, const std::string& what) const;
   void check_listed(const std::string& key) const;
   void check_no_unknown_key() const;
   [[noreturn]] void fail_missing(const std::string& key) const;

@@ -158,8 +158,9 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
   CAPTURE(outcome.output);
   REQUIRE(outcome.exit_code == 0);
   const fs::path results = folder / "small";
-  for (const char* name : {"measurements.csv", "comparison.csv", "memo.md", "memo.html",
-                           "machine.txt", "charts/time.svg", "charts/cost.svg"})
+  for (const char* name :
+       {"measurements.csv", "comparison.csv", "phases.csv", "memo.md", "memo.html", "machine.txt",
+        "charts/time.svg", "charts/cost.svg", "charts/phases.svg"})
     CHECK(fs::exists(results / name));
   CHECK_FALSE(fs::is_empty(results / "frames"));
   CHECK(outcome.output.find("aws:g5.xlarge") != std::string::npos);
@@ -184,6 +185,31 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
     REQUIRE(again.exit_code == 0);
     CHECK(bytes_of(folder / "again/small/comparison.csv") == bytes_of(results / "comparison.csv"));
     CHECK(bytes_of(folder / "again/small/memo.md") == markdown);
+  }
+  SUBCASE("a steady service adds its throughput to the answer and to the memo, which replays") {
+    const Outcome asked =
+        program("run " + quoted(file) + " --from " + quoted(results / "measurements.csv")
+                + " --set job.units_per_day=1000 --set job.turnaround_deadline='1 min' --out "
+                + quoted(folder / "again"));
+    CAPTURE(asked.output);
+    REQUIRE(asked.exit_code == 0);
+    CHECK(asked.output.find("Throughput, 1,000 frames a day (poisson)") != std::string::npos);
+    const fs::path memo = folder / "again/small/memo.md";
+    const std::string text = bytes_of(memo);
+    CHECK(text.find("## Throughput") != std::string::npos);
+    fs::remove(memo);
+    REQUIRE(program("memo " + quoted(folder / "again/small")).exit_code == 0);
+    CHECK(bytes_of(memo) == text);
+  }
+  SUBCASE("phases of another scenario are refused, none are tolerated") {
+    std::string phases = bytes_of(results / "phases.csv");
+    const std::size_t hash = phases.find("small,", phases.find('\n')) + 6;
+    phases[hash] = phases[hash] == '0' ? '1' : '0';
+    std::ofstream(results / "phases.csv", std::ios::binary) << phases;
+    CHECK(program("memo " + quoted(results)).exit_code == 2);
+    fs::remove(results / "phases.csv");
+    CHECK(program("memo " + quoted(results)).exit_code == 0);
+    CHECK(bytes_of(results / "memo.md").find("not in this result folder") != std::string::npos);
   }
   SUBCASE("rows of another workload are refused") {
     const fs::path other = folder.write("other.toml", with("seed = 3", "seed = 4"));

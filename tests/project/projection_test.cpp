@@ -311,3 +311,49 @@ TEST_CASE("a machine with few cores may keep up in serial phases, so its clock i
   CHECK(reversed[1].envelope_max > 1);
   CHECK(targets[1].envelope_max > 1 / reversed[1].envelope_max);
 }
+
+TEST_CASE("a unit's phases keep their order, and know what they occupy and for how long alone") {
+  std::vector<Target> targets{examples::target("cloud:gpu"), examples::target("cloud:cpu")};
+  const auto projections = project_targets(targets, examples::measurements(), with_gpus(64));
+  const Projection &gpu = projections[0], &cpu = projections[1];
+  REQUIRE(gpu.phases.size() == 4);
+  CHECK(gpu.phases[0].phase == "cold start");
+  CHECK(gpu.phases[1].phase == "load");
+  CHECK(gpu.phases[2].phase == "kernel");
+  CHECK(gpu.phases[3].phase == "output");
+  CHECK(gpu.phases[3].scaling == Scaling::serial);
+  CHECK(gpu.cores == 16);
+  CHECK(cpu.cores == 8);
+  CHECK(cpu.phases[1].scaling == Scaling::parallel);
+  // Same core, same clock as here: output takes its 1 s, also where ten units share sixteen cores.
+  CHECK(gpu.phases[3].alone_s.likely == doctest::Approx(phase_of(cpu, "output")->alone_s.likely));
+  CHECK(cpu.phases[1].end_to_end_s.likely == doctest::Approx(10 * cpu.phases[1].alone_s.likely));
+}
+
+TEST_CASE("a unit's time alone leaves out waiting for a core that another GPU's unit has") {
+  std::vector<Measurement> rows = examples::measurements();
+  for (Measurement& row : rows)
+    row.job_units = 64;
+  Catalog catalog = with_gpus(64);
+  const Projection gpu = project_one(examples::target("cloud:gpu"), rows, catalog);
+  const PhaseProjection& output = *phase_of(gpu, "output");
+  // 64 units at once on 16 cores: four turns in the job's time, one in the unit's.
+  CHECK(output.end_to_end_s.likely == doctest::Approx(4 * output.alone_s.likely));
+}
+
+TEST_CASE(
+    "serial phases that only the CPU side reports stay before or after what the GPU took over") {
+  std::vector<Measurement> rows = examples::measurements();
+  Measurement decode = examples::row(Path::openmp, "decode"), store = decode;
+  store.phase = "store";
+  decode.scaling = store.scaling = Scaling::serial;
+  examples::set_time(decode, 2, 10);
+  examples::set_time(store, 2, 10);
+  rows.insert(rows.begin() + 3, store);  // after work, before output
+  rows.insert(rows.begin() + 2, decode); // after load, before work
+  const Projection gpu = project_one(examples::target("cloud:gpu"), rows);
+  std::string order;
+  for (const PhaseProjection& phase : gpu.phases)
+    order += phase.phase + " ";
+  CHECK(order == "cold start load decode kernel store output ");
+}

@@ -1,6 +1,7 @@
 // Pictures on disk: whole or not there.
 #include "sim/errors.h"
 #include "tests/test_folder.h"
+#include "workloads/partial_file.h"
 #include "workloads/render/image.h"
 
 #include <doctest/doctest.h>
@@ -49,7 +50,7 @@ private:
 
 std::string failure_of(const fs::path& file, const std::string& bytes) {
   try {
-    write_image(file, bytes);
+    write_whole_file(file, bytes);
   } catch (const Failure& failure) {
     return failure.what();
   }
@@ -60,15 +61,15 @@ std::string failure_of(const fs::path& file, const std::string& bytes) {
 
 TEST_CASE("a written picture replaces the one before and leaves nothing beside it") {
   const TestFolder folder;
-  write_image(folder / "a.png", "before");
-  write_image(folder / "a.png", "after");
+  write_whole_file(folder / "a.png", "before");
+  write_whole_file(folder / "a.png", "after");
   CHECK(bytes_of(folder / "a.png") == "after");
   CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("where the disk is full the old picture stays and the system's words are passed on") {
   const TestFolder folder;
-  write_image(folder / "a.png", "before");
+  write_whole_file(folder / "a.png", "before");
   std::string message;
   {
     const FullDisk full(1000);
@@ -115,7 +116,7 @@ TEST_CASE("a PFM starts with its bottom row, little-endian") {
 TEST_CASE("what is no PFM of ours is refused") {
   const TestFolder folder;
   const auto is_refused = [&](const std::string& bytes) {
-    write_image(folder / "a.pfm", bytes);
+    write_whole_file(folder / "a.pfm", bytes);
     CHECK_THROWS_AS(read_pfm(folder / "a.pfm"), BadInput);
   };
   is_refused("P6\n1 1\n255\nabc");

@@ -1,5 +1,6 @@
 #include "sim/errors.h"
 #include "tests/test_folder.h"
+#include "workloads/partial_file.h"
 #include "workloads/render/image.h"
 #include "workloads/render/procedural.h"
 #include "workloads/render/settings.h"
@@ -151,11 +152,11 @@ TEST_CASE("a PFM reads back to the bit, and one that is cut short is refused") {
   const std::filesystem::path file = folder / "a.pfm";
   const std::vector<Float3> radiance{{0.1f, 2, -3}, {1e30f, 1e-30f, 0}, {4, 5, 6}, {7, 8, 9}};
   const std::string pfm = encode_pfm(2, 2, radiance);
-  write_image(file, pfm);
+  write_whole_file(file, pfm);
   const Picture picture = read_pfm(file);
   CHECK(picture.width == 2);
   CHECK(std::memcmp(picture.radiance.data(), radiance.data(), sizeof(Float3) * 4) == 0);
-  write_image(file, pfm.substr(0, pfm.size() - 1));
+  write_whole_file(file, pfm.substr(0, pfm.size() - 1));
   CHECK_THROWS_AS(read_pfm(file), BadInput);
-  CHECK_THROWS_AS(write_image(file / "b.png", pfm), Failure);
+  CHECK_THROWS_AS(write_whole_file(file / "b.png", pfm), Failure);
 }

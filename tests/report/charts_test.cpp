@@ -105,3 +105,15 @@ TEST_CASE("drawing leaves no temporary files behind") {
   time_chart(example::comparisons());
   CHECK(count() <= before);
 }
+
+TEST_CASE("the chart of phases has a bar for the baseline and for each GPU machine with a time") {
+  const auto rows = example::comparisons();
+  const std::string chart = phase_chart(rows, example::phases());
+  CHECK((phase_chart(rows, example::phases()) == chart));
+  for (const char* text : {"aws:c6i.32xlarge (baseline)", "aws:g5.xlarge", "aws:g4dn.xlarge",
+                           "encode (CPU)", "intersect (GPU)", "22 s", "6.5 s"})
+    CHECK(contains(chart, text));
+  CHECK_FALSE(contains(chart, "p5.48xlarge"));
+  CHECK_FALSE(contains(chart, "cold start"));
+  CHECK(contains(phase_chart(rows, {}), "No machine has the times of its phases."));
+}

@@ -208,3 +208,70 @@ TEST_CASE("no damage to measurements.csv does worse than BadInput") {
       measurements_csv(example::measurements()), read_measurements, measurements_csv,
       [](const std::vector<Measurement>& rows) { CHECK_FALSE(machine_text(rows).empty()); });
 }
+
+TEST_CASE("no damage to phases.csv does worse than BadInput") {
+  damage<PhaseTime>(
+      phases_csv(example::phases()),
+      [](const std::filesystem::path& file) { return read_phases(file, {}); }, phases_csv,
+      [](const std::vector<PhaseTime>& rows) { CHECK_FALSE(rows.empty()); });
+}
+
+TEST_CASE("phases of another scenario than the comparison's are refused, a missing file is not") {
+  const TestFolder folder;
+  const auto rows = example::comparisons();
+  auto phases = example::phases();
+  const auto file = folder.write("phases.csv", phases_csv(phases));
+  CHECK(phases_csv(read_phases(file, rows)) == phases_csv(phases));
+  CHECK(read_phases(folder.path() / "none.csv", rows).empty());
+  phases[0].scenario_sha256 = "another";
+  CHECK_THROWS_WITH_AS(read_phases(folder.write("phases.csv", phases_csv(phases)), rows),
+                       doctest::Contains("phases of the scenario another"), BadInput);
+}
+
+TEST_CASE("a file from before the throughput columns is read, one with only some of them is not") {
+  const TestFolder folder;
+  auto rows = example::comparisons();
+  for (Comparison& row : rows) {
+    row.units_per_day = row.turnaround_deadline_s = {};
+    row.arrivals = "";
+    row.candidate_floor_s = {};
+    row.baseline_throughput = row.candidate_throughput = {};
+  }
+  const std::string now = comparison_csv(rows);
+  const auto table = read_csv(folder.write("now.csv", now), {});
+  const auto first = std::find(table->header.begin(), table->header.end(), "candidate_floor_p10_s");
+  const auto last = std::find(table->header.begin(), table->header.end(), "speedup_p10");
+  REQUIRE(first < last);
+  const auto without = [&](auto begin, auto end) {
+    std::string text;
+    for (long line = -1; line < static_cast<long>(table->rows.size()); ++line) {
+      std::vector<std::string> cells;
+      for (auto name = table->header.begin(); name != table->header.end(); ++name) {
+        if (name >= begin && name < end) continue;
+        const std::string cell =
+            line < 0 ? *name : table->rows[static_cast<std::size_t>(line)].text(*name);
+        cells.push_back(cell.rfind('-', 0) == 0 ? cell : csv_cell(cell));
+      }
+      text += csv_line(cells);
+    }
+    return text;
+  };
+  CHECK((comparison_csv(read_comparison(folder.write("old.csv", without(first, last)))) == now));
+  CHECK_THROWS_AS(read_comparison(folder.write("part.csv", without(first, first + 4))), BadInput);
+}
+
+TEST_CASE("a turnaround without a bounded queue, or a capacity nobody asked for, is refused") {
+  CHECK(contains(comparison_error(0, {{"baseline_turnaround_p95_s", "5"}}),
+                 "exactly where the turnaround is bounded"));
+  CHECK(contains(comparison_error(0, {{"candidate_turnaround_p50_s", ""}}),
+                 "exactly where the turnaround is bounded"));
+  CHECK(contains(comparison_error(0, {{"units_per_day", ""}}), "arrivals"));
+  CHECK(contains(
+      comparison_error(0, {{"units_per_day", ""}, {"arrivals", ""}, {"turnaround_deadline_s", ""}}),
+      "without units_per_day"));
+  CHECK(contains(comparison_error(0, {{"candidate_turnaround", "endless"}}), "'bounded' or"));
+  CHECK(contains(comparison_error(11, {{"candidate_floor_p10_s", "1"},
+                                       {"candidate_floor_p50_s", "2"},
+                                       {"candidate_floor_p90_s", "3"}}),
+                 "the candidate has no time"));
+}

@@ -28,10 +28,11 @@ void compare_or_record(const std::string& name, const std::string& bytes) {
 TEST_CASE("the recorded rows give the recorded memo, byte for byte") {
   if (std::getenv("BREAKEVEN_UPDATE") != nullptr)
     write_results(golden, {{"comparison.csv", comparison_csv(example::comparisons())},
-                           {"measurements.csv", measurements_csv(example::measurements())}});
+                           {"measurements.csv", measurements_csv(example::measurements())},
+                           {"phases.csv", phases_csv(example::phases())}});
   const auto rows = read_comparison(golden / "comparison.csv");
   const auto measured = read_measurements(golden / "measurements.csv");
-  const auto files = memo(rows, measured);
+  const auto files = memo(rows, measured, read_phases(golden / "phases.csv", rows));
   compare_or_record("memo.md", file_named(files, "memo.md"));
   compare_or_record("memo.html", without_drawings(file_named(files, "memo.html")));
   compare_or_record("terminal_80.txt", terminal_table(rows, measured, 80));

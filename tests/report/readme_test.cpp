@@ -21,7 +21,8 @@ std::string table_of(const std::string& file, const std::vector<ColumnDoc>& colu
 TEST_CASE("results/README.md documents exactly the columns that are written, in their order") {
   const std::filesystem::path file = BREAKEVEN_SOURCE_DIR "/results/README.md";
   const std::string tables = table_of("measurements.csv", measurement_columns()) + "\n"
-                             + table_of("comparison.csv", comparison_columns());
+                             + table_of("comparison.csv", comparison_columns()) + "\n"
+                             + table_of("phases.csv", phase_columns());
   std::string readme = bytes_of(file);
   const std::size_t start = readme.find("## `measurements.csv`");
   REQUIRE(start != std::string::npos);
@@ -31,7 +32,7 @@ TEST_CASE("results/README.md documents exactly the columns that are written, in 
 }
 
 TEST_CASE("every column has a name in lower case, a meaning, and its unit where it has one") {
-  for (const auto& columns : {measurement_columns(), comparison_columns()})
+  for (const auto& columns : {measurement_columns(), comparison_columns(), phase_columns()})
     for (const ColumnDoc& column : columns) {
       CAPTURE(column.name);
       CHECK(column.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_")

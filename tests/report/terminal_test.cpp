@@ -71,3 +71,11 @@ TEST_CASE("a control sequence in a name does not reach the terminal") {
   CHECK_FALSE(contains(text, "\x1b"));
   CHECK_FALSE(contains(text, "\x07"));
 }
+
+TEST_CASE("a steady service is one sentence about the baseline and the candidate to take") {
+  const std::string text = terminal_table(example::comparisons(), example::measurements(), 160);
+  CHECK(contains(text, "Throughput, 4,800 frames a day (working-hours): aws:c6i.32xlarge takes"));
+  CHECK(contains(text, "4,000 (2,900-5,300) a day p"));
+  CHECK(contains(text, "unbounded"));
+  CHECK(contains(text, "95 % done in 12 min."));
+}

@@ -177,6 +177,18 @@ TEST_CASE("each mistake is refused at its line, with what was found and what was
        "or KiB to TiB)"},
       {"0.05", "1.05", "s.toml:14: found job.input_change = 1.05, expected a number from 0 to 1"},
       {"0.05", "-inf", "s.toml:14: found job.input_change = -inf, expected a number from 0 to 1"},
+      {"0.05", "0.05\nunits_per_day = 0",
+       "s.toml:15: found job.units_per_day = 0, expected a number above zero"},
+      {"0.05", "0.05\nunits_per_day = 1e7",
+       "s.toml:15: found job.units_per_day = 10000000, expected a number from 0 to 1000000"},
+      {"0.05", "0.05\nunits_per_day = 40\narrivals = \"weekly\"",
+       "s.toml:16: found job.arrivals = \"weekly\", expected \"even\", \"poisson\", "
+       "\"working-hours\" or \"night-batch\""},
+      {"0.05", "0.05\narrivals = \"even\"",
+       "s.toml:15: found job.arrivals without units_per_day, expected units_per_day beside it"},
+      {"0.05", "0.05\nturnaround_deadline = \"1 h\"",
+       "s.toml:15: found job.turnaround_deadline without units_per_day, expected units_per_day "
+       "beside it"},
       {"[job]", "[[job]]", "s.toml:10: found 'job' as an array, expected [job]"},
       // target
       {"aws:c6i.32xlarge", "c6i.32xlarge",
@@ -267,4 +279,21 @@ TEST_CASE("the crash-test study of this repository is a valid scenario") {
   CHECK(scenario.targets.back().instance == "local");
   REQUIRE(scenario.claims.size() == 1);
   CHECK(scenario.claims[0].source == "article section 5.1");
+}
+
+TEST_CASE("a steady service is read from [job], Poisson where its arrivals are not stated") {
+  CHECK_FALSE(read_text(valid_scenario).job.units_per_day);
+  const Job job = read_text(replaced(valid_scenario, "0.05", "0.05\nunits_per_day = 40.5")).job;
+  CHECK(*job.units_per_day == 40.5);
+  CHECK(job.arrivals == Arrivals::poisson);
+  CHECK_FALSE(job.turnaround_deadline_s);
+  for (const Arrivals arrivals :
+       {Arrivals::even, Arrivals::poisson, Arrivals::working_hours, Arrivals::night_batch}) {
+    const Job stated =
+        read_text(valid_scenario, {"job.units_per_day=40", "job.arrivals=" + to_string(arrivals),
+                                   "job.turnaround_deadline=90 min"})
+            .job;
+    CHECK(stated.arrivals == arrivals);
+    CHECK(*stated.turnaround_deadline_s == 5400);
+  }
 }

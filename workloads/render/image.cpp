@@ -3,15 +3,12 @@
 #include "sim/errors.h"
 #include "workloads/render/text_file.h"
 
-#include <fcntl.h>
 #include <png.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -45,51 +42,6 @@ std::uint8_t byte_of(float radiance) {
   const float shown = tone_mapped(radiance);
   return srgb_table()[static_cast<std::size_t>(std::lround(shown * (table_size - 1)))];
 }
-
-[[noreturn]] void fail_writing(const std::filesystem::path& file, int error) {
-  throw Failure("could not write '" + file.string() + "': " + std::strerror(error));
-}
-
-/// A file that is taken away again unless it is kept.
-class PartialFile {
-public:
-  explicit PartialFile(std::filesystem::path file)
-      : file_(std::move(file)),
-        partial_(file_.string() + ".partial"),
-        descriptor_(open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0) fail_writing(file_, errno);
-  }
-  ~PartialFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!kept_) unlink(partial_.c_str());
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-
-  void write_all(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail_writing(file_, errno);
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-
-  /// Some file systems report a full disk only when the file is closed.
-  void keep() {
-    const int closed = close(descriptor_);
-    descriptor_ = -1;
-    if (closed != 0) fail_writing(file_, errno);
-    if (std::rename(partial_.c_str(), file_.c_str()) != 0) fail_writing(file_, errno);
-    kept_ = true;
-  }
-
-private:
-  std::filesystem::path file_;
-  std::string partial_;
-  int descriptor_;
-  bool kept_ = false;
-};
 
 /// The next word of a PFM's header.
 std::string_view next_word(std::string_view& text) {
@@ -150,12 +102,6 @@ std::string encode_pfm(int width, int height, const std::vector<Float3>& radianc
     bytes.append(reinterpret_cast<const char*>(radiance.data() + row * row_pixels),
                  row_pixels * sizeof(Float3));
   return bytes;
-}
-
-void write_image(const std::filesystem::path& file, const std::string& bytes) {
-  PartialFile partial(file);
-  partial.write_all(bytes);
-  partial.keep();
 }
 
 Picture read_pfm(const std::filesystem::path& file) {

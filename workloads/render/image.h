@@ -1,6 +1,6 @@
 // Pictures: linear radiance in, the bytes of a PNG (8-bit sRGB, to look at) or a PFM (32-bit float,
-// to compute with) out, and files that are either whole or not there. The same radiance gives the
-// same bytes. Leaves out every other format, and reads only what it writes.
+// to compute with) out. The same radiance gives the same bytes. Leaves out every other format, and
+// reads only what it writes.
 #pragma once
 
 #include "workloads/render/vec.h"
@@ -18,9 +18,6 @@ float tone_mapped(float radiance);
 /// `radiance` row by row from the top left, width * height of them.
 std::string encode_png(int width, int height, const std::vector<Float3>& radiance);
 std::string encode_pfm(int width, int height, const std::vector<Float3>& radiance);
-
-/// Writes to a temporary name beside it, then renames. Throws Failure with the system's text.
-void write_image(const std::filesystem::path& file, const std::string& bytes);
 
 struct Picture {
   int width = 0, height = 0;

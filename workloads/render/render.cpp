@@ -2,6 +2,7 @@
 
 #include "sim/errors.h"
 #include "workloads/clock.h"
+#include "workloads/partial_file.h"
 #include "workloads/paths.h"
 #include "workloads/render/brute_force.h"
 #include "workloads/render/image.h"
@@ -77,11 +78,11 @@ Phase write_frame(const Settings& settings, const std::filesystem::path& folder,
   const std::string name = fmt::format("frame_{:04}", frame);
   if (settings.format != ImageFormat::pfm) {
     const std::string png = encode_png(settings.width, settings.height, radiance);
-    if (!folder.empty()) write_image(folder / (name + ".png"), png);
+    if (!folder.empty()) write_whole_file(folder / (name + ".png"), png);
   }
   if (settings.format != ImageFormat::png) {
     const std::string pfm = encode_pfm(settings.width, settings.height, radiance);
-    if (!folder.empty()) write_image(folder / (name + ".pfm"), pfm);
+    if (!folder.empty()) write_whole_file(folder / (name + ".pfm"), pfm);
   }
   Phase phase;
   phase.name = "output";
