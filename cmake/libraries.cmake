@@ -10,8 +10,22 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(assimp REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)
+find_package(ZLIB REQUIRED)
+find_package(dnnl CONFIG REQUIRED) # oneDNN 2 (Debian 12) or 3
+
+# OpenJPEG by hand: its own CMake file names tools that Debian keeps in another package.
+find_library(OPENJPEG_LIBRARY openjp2 REQUIRED)
+find_package(charls REQUIRED) # JPEG-LS
 if(BUILD_TESTING)
   find_package(doctest REQUIRED)
+  # An independent encoder for tests of the DICOM reader. By hand: as OpenJPEG.
+  find_path(GDCM_INCLUDE_DIR gdcmReader.h PATH_SUFFIXES gdcm-3.0 gdcm-3.2 REQUIRED)
+  add_library(gdcm INTERFACE IMPORTED)
+  target_include_directories(gdcm SYSTEM INTERFACE ${GDCM_INCLUDE_DIR})
+  foreach(part MSFF DSED Common)
+    find_library(GDCM_${part}_LIBRARY gdcm${part} REQUIRED)
+    target_link_libraries(gdcm INTERFACE ${GDCM_${part}_LIBRARY})
+  endforeach()
 endif()
 
 # Embree 3 (Debian 12) and 4 differ in header names and in the intersect arguments; the code asks

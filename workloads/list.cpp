@@ -1,6 +1,8 @@
 #include "workloads/list.h"
 
 #include "sim/errors.h"
+#include "workloads/imaging/imaging.h"
+#include "workloads/imaging/settings.h"
 #include "workloads/render/render.h"
 
 namespace breakeven {
@@ -15,6 +17,7 @@ struct Entry {
 // One line a workload.
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
+      {{"imaging", imaging::imaging_keys()}, imaging::make_imaging_workload},
       {{"render", render::render_keys()}, render::make_render_workload},
   };
   return all;

@@ -1,0 +1,478 @@
+// Connected components on the CPU: runs of bundled rows (component_runs.h), 64 voxels to a word.
+// The bundles are cut into one range a thread. A thread joins the runs of its range, then those of
+// its first bundles with the range before, by compare-and-swap; the rest is one pass each over
+// runs, then over the labels. Runs point to smaller runs only, so roots, and with them the labels,
+// do not depend on the cut.
+#include "workloads/imaging/component_runs.h"
+#include "workloads/imaging/labels_openmp.h"
+
+#include <omp.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace breakeven::imaging {
+
+namespace {
+
+using Word = std::uint64_t;
+constexpr int word_bits = bits_in<Word>;
+constexpr std::uint32_t no_voxel = 0xFFFF'FFFF;
+
+// ---- bits of voxels ----
+
+/// Bit i tells whether voxel i of 8 is not 0. Adding 0x7F to a byte's low bits carries into its top
+/// bit unless all are 0; the product gathers the eight top bits, moved down, in its top byte.
+[[maybe_unused]] Word eight_bits(const std::uint8_t* voxels) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr Word low_bits = 0x7F7F'7F7F'7F7F'7F7F;
+  Word bytes;
+  std::memcpy(&bytes, voxels, sizeof bytes);
+  const Word top_bits = (((bytes & low_bits) + low_bits) | bytes) & ~low_bits;
+  return ((top_bits >> 7) * 0x0102'0408'1020'4080) >> 56;
+}
+
+Word whole_word(const std::uint8_t* voxels) {
+#if defined(__AVX2__)
+  Word zeros = 0;
+  for (int i = 0; i < word_bits; i += 32) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(voxels + i));
+    const int are_zero = _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));
+    zeros |= static_cast<Word>(static_cast<std::uint32_t>(are_zero)) << i;
+  }
+  return ~zeros;
+#else
+  Word word = 0;
+  for (int i = 0; i < word_bits; i += 8)
+    word |= eight_bits(voxels + i) << i;
+  return word;
+#endif
+}
+
+Word word_of(const std::uint8_t* voxels, std::int64_t count) {
+  if (count >= word_bits) return whole_word(voxels);
+  Word word = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    word |= static_cast<Word>(voxels[i] != 0) << i;
+  return word;
+}
+
+/// out[i] = ids[i] where bit i is set, else 0. 32 bits at a time, so that a shift has as many lanes
+/// as a store.
+void write_labels(std::uint32_t* __restrict out, const std::uint32_t* __restrict ids, Word word,
+                  std::int64_t count) {
+  if (word == 0) {
+    std::fill_n(out, count, 0u);
+    return;
+  }
+  if (count < word_bits) {
+    for (std::int64_t i = 0; i < count; ++i)
+      out[i] = ids[i] & (0u - static_cast<std::uint32_t>(word >> i & 1));
+    return;
+  }
+  for (int half = 0; half < word_bits; half += 32) {
+    const auto bits = static_cast<std::uint32_t>(word >> half);
+    for (std::uint32_t i = 0; i < 32; ++i)
+      out[static_cast<std::uint32_t>(half) + i] =
+          ids[static_cast<std::uint32_t>(half) + i] & (0u - (bits >> i & 1));
+  }
+}
+
+// ---- union-find ----
+
+std::uint32_t load(const std::uint32_t& value) {
+  return std::atomic_ref<std::uint32_t>(const_cast<std::uint32_t&>(value))
+      .load(std::memory_order_relaxed);
+}
+void store(std::uint32_t& value, std::uint32_t to) {
+  std::atomic_ref<std::uint32_t>(value).store(to, std::memory_order_relaxed);
+}
+
+/// Root of a run; halves the path on its way (van Leeuwen and van der Weide). Other threads may do
+/// the same or join roots: whatever is read is an ancestor.
+std::uint32_t root_of(std::uint32_t* parents, std::uint32_t run) {
+  for (;;) {
+    const std::uint32_t parent = load(parents[run]);
+    if (parent == run) return run;
+    const std::uint32_t grandparent = load(parents[parent]);
+    if (grandparent == parent) return parent;
+    store(parents[run], grandparent);
+    run = grandparent;
+  }
+}
+
+/// For runs that no other thread touches meanwhile.
+struct UniteAlone {
+  std::uint32_t* parents;
+  std::uint64_t joints = 0;
+  void operator()(std::uint32_t a, std::uint32_t b) {
+    ++joints;
+    if (parents[a] == parents[b]) return;
+    a = root_of(parents, a);
+    b = root_of(parents, b);
+    if (a < b) parents[b] = a;
+    if (b < a) parents[a] = b;
+  }
+};
+
+/// Points the greater root to the lesser, unless another thread was first; then tries again.
+struct UniteTogether {
+  std::uint32_t* parents;
+  std::uint64_t joints = 0;
+  void operator()(std::uint32_t a, std::uint32_t b) {
+    ++joints;
+    for (;;) {
+      a = root_of(parents, a);
+      b = root_of(parents, b);
+      if (a == b) return;
+      if (a < b) std::swap(a, b);
+      std::uint32_t expected = a;
+      if (std::atomic_ref<std::uint32_t>(parents[a])
+              .compare_exchange_strong(expected, b, std::memory_order_relaxed))
+        return;
+    }
+  }
+};
+
+void lower_to(std::uint32_t& least, std::uint32_t value) {
+  const std::atomic_ref<std::uint32_t> target(least);
+  std::uint32_t old = target.load(std::memory_order_relaxed);
+  while (value < old && !target.compare_exchange_weak(old, value, std::memory_order_relaxed)) {
+  }
+}
+
+// ---- the passes ----
+
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+Range part_of(std::int64_t count, int part, int parts) {
+  return {count * part / parts, count * (part + 1) / parts};
+}
+
+template <Connectivity connectivity>
+class Labeller {
+  static constexpr int rows = Bundle<connectivity>::rows;
+  using Rows = BundleWord<Word, rows>;
+
+public:
+  Labeller(View<const std::uint8_t> mask, View<std::uint32_t> labels, Memory& memory)
+      : mask_(mask.data),
+        labels_(labels.data),
+        memory_(memory),
+        grid_(bundle_grid<connectivity, Word>(squeezed(mask.extent))),
+        parts_(omp_get_max_threads()),
+        bits_(memory, static_cast<std::size_t>(grid_.bundle_words())),
+        first_starts_(memory, static_cast<std::size_t>(grid_.bundle_words())) {}
+
+  Work run(std::uint32_t& count) {
+    const std::vector<std::uint32_t> part_runs =
+        for_each_part([&](int part) { return pack(part); });
+    std::vector<std::uint32_t> first_runs(part_runs.size() + 1, 0);
+    std::inclusive_scan(part_runs.begin(), part_runs.end(), first_runs.begin() + 1);
+    runs_ = first_runs.back();
+    parents_ = Block<std::uint32_t>(memory_, runs_);
+    first_voxels_ = Block<std::uint32_t>(memory_, runs_);
+
+    auto joints = for_each_part([&](int part) {
+      start_runs(part, first_runs[static_cast<std::size_t>(part)],
+                 first_runs[static_cast<std::size_t>(part) + 1]);
+      return join_inside(part);
+    });
+    const auto more = for_each_part([&](int part) { return join_before(part); });
+    joints.insert(joints.end(), more.begin(), more.end());
+    for_each_part([&](int part) { return flatten(part), 0; });
+    for_each_part([&](int part) { return find_first_voxels(part), 0; });
+    count = number();
+    for_each_part([&](int part) { return write(part), 0; });
+    return components_work(
+        grid_.extent.voxels(), rows, runs_,
+        static_cast<double>(std::accumulate(joints.begin(), joints.end(), std::uint64_t{0})),
+        count);
+  }
+
+private:
+  template <class Function>
+  auto for_each_part(Function function) -> std::vector<decltype(function(0))> {
+    std::vector<decltype(function(0))> results(static_cast<std::size_t>(parts_));
+#pragma omp parallel for schedule(static, 1) num_threads(parts_)
+    for (int part = 0; part < parts_; ++part)
+      results[static_cast<std::size_t>(part)] = function(part);
+    return results;
+  }
+  Range bundles_of(int part) const { return part_of(grid_.bundles(), part, parts_); }
+  Range runs_of(int part) const { return part_of(runs_, part, parts_); }
+  Rows* bits_of_bundle(std::int64_t bundle) const { return bits_.data() + bundle * grid_.words; }
+  std::uint32_t* first_starts_of(std::int64_t bundle) const {
+    return first_starts_.data() + bundle * grid_.words;
+  }
+
+  /// Where row r of a bundle begins; -1 outside the volume.
+  std::int64_t row_begin(std::int64_t bundle, int r) const {
+    using Shape = Bundle<connectivity>;
+    const std::int64_t y = bundle % grid_.bundles_y * Shape::rows_y + r % Shape::rows_y;
+    const std::int64_t z = bundle / grid_.bundles_y * Shape::rows_z + r / Shape::rows_y;
+    if (y >= grid_.extent.y || z >= grid_.extent.z) return -1;
+    return (z * grid_.extent.y + y) * grid_.extent.x;
+  }
+
+  /// Bits of a part's voxels, and how many of its runs start before each word. Gives its runs.
+  std::uint32_t pack(int part) {
+    const Range range = bundles_of(part);
+    std::uint32_t runs = 0;
+    for (std::int64_t bundle = range.begin; bundle < range.end; ++bundle) {
+      Rows* const bits = bits_of_bundle(bundle);
+      for (int r = 0; r < rows; ++r) {
+        const std::int64_t begin = row_begin(bundle, r);
+        for (std::int64_t w = 0; w < grid_.words; ++w) {
+          const std::int64_t x = w * word_bits;
+          bits[w].row[r] = begin < 0 ? 0 : word_of(mask_ + begin + x, grid_.extent.x - x);
+        }
+      }
+      std::uint32_t* const first_starts = first_starts_of(bundle);
+      Word before = 0;
+      for (std::int64_t w = 0; w < grid_.words; ++w) {
+        const Word here = bits[w].any();
+        first_starts[w] = runs;
+        runs += static_cast<std::uint32_t>(ones(Stretch<Word>{before, here, 0}.starts()));
+        before = here;
+      }
+    }
+    return runs;
+  }
+
+  void start_runs(int part, std::uint32_t first_run, std::uint32_t end_run) {
+    const Range range = bundles_of(part);
+    std::uint32_t* const first_starts = first_starts_.data();
+    for (std::int64_t w = range.begin * grid_.words; w < range.end * grid_.words; ++w)
+      first_starts[w] += first_run;
+    std::iota(parents_.data() + first_run, parents_.data() + end_run, first_run);
+    std::fill(first_voxels_.data() + first_run, first_voxels_.data() + end_run, no_voxel);
+  }
+
+  std::uint64_t join_inside(int part) {
+    const Range range = bundles_of(part);
+    UniteAlone unite{parents_.data()};
+    for (std::int64_t bundle = range.begin; bundle < range.end; ++bundle)
+      for_each_earlier(bundle, range.begin, grid_.bundles(), unite);
+    return unite.joints;
+  }
+
+  std::uint64_t join_before(int part) {
+    const Range range = bundles_of(part);
+    if (range.begin == 0) return 0;
+    UniteTogether unite{parents_.data()};
+    const std::int64_t farthest = grid_.bundles_y + 1;
+    for (std::int64_t bundle = range.begin; bundle < std::min(range.end, range.begin + farthest);
+         ++bundle)
+      for_each_earlier(bundle, 0, range.begin, unite);
+    return unite.joints;
+  }
+
+  /// Joins a bundle with those earlier ones that lie in [begin, end).
+  template <class Unite>
+  void for_each_earlier(std::int64_t bundle, std::int64_t begin, std::int64_t end, Unite& unite) {
+    join<0>(bundle, begin, end, unite);
+    join<1>(bundle, begin, end, unite);
+    if constexpr (earlier_bundles<connectivity> == 4) {
+      join<2>(bundle, begin, end, unite);
+      join<3>(bundle, begin, end, unite);
+    }
+  }
+
+  template <int which, class Unite>
+  void join(std::int64_t bundle, std::int64_t begin, std::int64_t end, Unite& unite) {
+    constexpr Step step = earlier_bundle(which);
+    const std::int64_t y = bundle % grid_.bundles_y + step.y;
+    const std::int64_t z = bundle / grid_.bundles_y + step.z;
+    const std::int64_t other = z * grid_.bundles_y + y;
+    if (y < 0 || y >= grid_.bundles_y || z < 0 || other < begin || other >= end) return;
+    const Rows* const mine = bits_of_bundle(bundle);
+    const Rows* const theirs = bits_of_bundle(other);
+    const std::uint32_t* const my_starts = first_starts_of(bundle);
+    const std::uint32_t* const their_starts = first_starts_of(other);
+    // The same two runs often go on from word to word.
+    std::uint64_t last_pair = ~std::uint64_t{0};
+    const auto unite_once = [&](std::uint64_t run, std::uint64_t of) {
+      const std::uint64_t pair = run << 32 | of;
+      if (pair == last_pair) return;
+      last_pair = pair;
+      unite(static_cast<std::uint32_t>(run), static_cast<std::uint32_t>(of));
+    };
+    BundleStretch<Word, rows> a{{}, mine[0], {}}, b{{}, theirs[0], {}};
+    for (std::int64_t w = 0; w < grid_.words; ++w) {
+      const bool is_last = w + 1 == grid_.words;
+      a.after = is_last ? Rows{} : mine[w + 1];
+      b.after = is_last ? Rows{} : theirs[w + 1];
+      // Most words of a CT mask lie outside of all objects or inside one; these are quickly done.
+      const Word mine_here = a.here.any(), theirs_here = b.here.any();
+      const auto straight = straight_joints<connectivity, which>(a.here, b.here);
+      if ((mine_here & theirs_here) == ~Word{0} && straight != 0) {
+        unite_once(my_starts[w] - (a.before.any() >> (word_bits - 1)),
+                   their_starts[w] - (b.before.any() >> (word_bits - 1)));
+      } else if (mine_here != 0) {
+        const Joints<Word> joints = joints_with<connectivity, which>(a, b);
+        if ((joints.joined | joints.left | joints.right) != 0) {
+          const Stretch<Word> all_mine = a.any(), all_theirs = b.any();
+          for_each_joint<Word>(joints, {all_mine.here, all_mine.starts(), my_starts[w]},
+                               {all_theirs.here, all_theirs.starts(), their_starts[w]}, unite_once);
+        }
+      }
+      a.before = a.here;
+      a.here = a.after;
+      b.before = b.here;
+      b.here = b.after;
+    }
+  }
+
+  void flatten(int part) {
+    const Range range = runs_of(part);
+    std::uint32_t* const parents = parents_.data();
+    for (std::int64_t run = range.begin; run < range.end; ++run)
+      store(parents[run], root_of(parents, static_cast<std::uint32_t>(run)));
+  }
+
+  /// A component's first voxel lies in the first layer of bundles that it is in, that of its root.
+  void find_first_voxels(int part) {
+    const Range range = bundles_of(part);
+    const std::uint32_t* const parents = parents_.data();
+    std::uint32_t* const first_voxels = first_voxels_.data();
+    for (std::int64_t bundle = range.begin; bundle < range.end; ++bundle) {
+      const std::uint32_t first_of_layer =
+          *first_starts_of(bundle / grid_.bundles_y * grid_.bundles_y);
+      for_each_word(bundle, [&](std::int64_t w, const Rows& voxels, const WordRuns<Word>& runs) {
+        for_each_run(runs, [&](std::uint32_t run, Word bits) {
+          const std::uint32_t root = parents[run];
+          if (root >= first_of_layer)
+            lower_to(first_voxels[root], first_voxel<connectivity>(grid_, bundle, w, voxels, bits));
+        });
+      });
+    }
+  }
+
+  template <class Visit>
+  void for_each_word(std::int64_t bundle, Visit visit) const {
+    const Rows* const bits = bits_of_bundle(bundle);
+    const std::uint32_t* const first_starts = first_starts_of(bundle);
+    Word before = 0;
+    for (std::int64_t w = 0; w < grid_.words; ++w) {
+      const Word here = bits[w].any();
+      visit(w, bits[w],
+            WordRuns<Word>{here, Stretch<Word>{before, here, 0}.starts(), first_starts[w]});
+      before = here;
+    }
+  }
+
+  /// Turns every run's root into its label: one more than how many roots have an earlier first
+  /// voxel. Gives how many roots there are.
+  std::uint32_t number() {
+    const std::int64_t words = (grid_.extent.voxels() + word_bits - 1) / word_bits;
+    const Block<Word> is_first(memory_, static_cast<std::size_t>(words));
+    const Block<std::uint32_t> firsts_before(memory_, static_cast<std::size_t>(words));
+    for_each_part([&](int part) {
+      const Range range = part_of(words, part, parts_);
+      std::fill(is_first.data() + range.begin, is_first.data() + range.end, Word{0});
+      return 0;
+    });
+    for_each_part([&](int part) { return mark_firsts(part, is_first.data()), 0; });
+    std::vector<std::uint32_t> counts = for_each_part([&](int part) {
+      const Range range = part_of(words, part, parts_);
+      std::uint32_t count = 0;
+      for (std::int64_t w = range.begin; w < range.end; ++w) {
+        firsts_before.data()[w] = count;
+        count += static_cast<std::uint32_t>(ones(is_first.data()[w]));
+      }
+      return count;
+    });
+    std::vector<std::uint32_t> before(counts.size() + 1, 0);
+    std::inclusive_scan(counts.begin(), counts.end(), before.begin() + 1);
+    for_each_part([&](int part) {
+      const Range range = part_of(words, part, parts_);
+      for (std::int64_t w = range.begin; w < range.end; ++w)
+        firsts_before.data()[w] += before[static_cast<std::size_t>(part)];
+      return 0;
+    });
+    for_each_part([&](int part) {
+      const Range range = runs_of(part);
+      for (std::int64_t run = range.begin; run < range.end; ++run) {
+        std::uint32_t& label = parents_.data()[run];
+        const std::uint32_t voxel = first_voxels_.data()[label];
+        const Word earlier = (Word{1} << voxel % word_bits) - 1;
+        label = 1 + firsts_before.data()[voxel / word_bits]
+                + static_cast<std::uint32_t>(ones(is_first.data()[voxel / word_bits] & earlier));
+      }
+      return 0;
+    });
+    return before.back();
+  }
+
+  void mark_firsts(int part, Word* is_first) {
+    const Range range = runs_of(part);
+    for (std::int64_t run = range.begin; run < range.end; ++run) {
+      if (parents_.data()[run] != run) continue;
+      const std::uint32_t voxel = first_voxels_.data()[run];
+      std::atomic_ref<Word>(is_first[voxel / word_bits])
+          .fetch_or(Word{1} << voxel % word_bits, std::memory_order_relaxed);
+    }
+  }
+
+  void write(int part) {
+    const Range range = bundles_of(part);
+    const std::uint32_t* const run_labels = parents_.data();
+    std::vector<std::uint32_t> ids(static_cast<std::size_t>(grid_.words * word_bits));
+    for (std::int64_t bundle = range.begin; bundle < range.end; ++bundle) {
+      for_each_word(bundle, [&](std::int64_t w, const Rows&, const WordRuns<Word>& runs) {
+        std::uint32_t* const word_ids = ids.data() + w * word_bits;
+        for_each_run(runs, [&](std::uint32_t run, Word bits) {
+          const std::uint32_t label = run_labels[run];
+          const int begin = trailing_zeros(bits), end = begin + ones(bits);
+          for (int i = begin; i < end; ++i)
+            word_ids[i] = label;
+        });
+      });
+      const Rows* const bits = bits_of_bundle(bundle);
+      for (int r = 0; r < rows; ++r) {
+        const std::int64_t begin = row_begin(bundle, r);
+        if (begin < 0) continue;
+        for (std::int64_t w = 0; w < grid_.words; ++w) {
+          const std::int64_t x = w * word_bits;
+          write_labels(labels_ + begin + x, ids.data() + x, bits[w].row[r],
+                       std::min<std::int64_t>(word_bits, grid_.extent.x - x));
+        }
+      }
+    }
+  }
+
+  const std::uint8_t* mask_;
+  std::uint32_t* labels_;
+  Memory& memory_;
+  BundleGrid grid_;
+  int parts_;
+  std::uint32_t runs_ = 0;
+  Block<Rows> bits_;
+  Block<std::uint32_t> first_starts_; ///< of each word: runs that start before it
+  Block<std::uint32_t> parents_, first_voxels_;
+};
+
+} // namespace
+
+Work components_openmp(View<const std::uint8_t> mask, View<std::uint32_t> labels,
+                       Connectivity connectivity, std::uint32_t& count, Memory& memory) {
+  switch (connectivity) {
+  case Connectivity::six:
+    return Labeller<Connectivity::six>(mask, labels, memory).run(count);
+  case Connectivity::eighteen:
+    return Labeller<Connectivity::eighteen>(mask, labels, memory).run(count);
+  case Connectivity::twenty_six:
+    break;
+  }
+  return Labeller<Connectivity::twenty_six>(mask, labels, memory).run(count);
+}
+
+} // namespace breakeven::imaging

@@ -1,0 +1,17 @@
+// What a case leaves behind: the labels as NIfTI, the measurements as CSV and a picture. Nothing in
+// them or in their names tells who was scanned.
+#pragma once
+
+#include "workloads/imaging/pipeline.h"
+#include "workloads/imaging/settings.h"
+
+#include <filesystem>
+
+namespace breakeven::imaging {
+
+/// Writes case_NNNN_labels.nii.gz, case_NNNN_labels.csv and case_NNNN.png. `result` holds its HU.
+/// Throws Failure where a file cannot be written.
+void export_case(const std::filesystem::path& folder, std::int64_t number,
+                 const Segmentation& result, const Settings& settings);
+
+} // namespace breakeven::imaging

@@ -1,0 +1,272 @@
+#include "workloads/imaging/imaging.h"
+
+#include "sim/errors.h"
+#include "workloads/clock.h"
+#include "workloads/imaging/engines.h"
+#include "workloads/imaging/export.h"
+#include "workloads/imaging/load.h"
+#include "workloads/imaging/memory_plan.h"
+#include "workloads/imaging/portion.h"
+#include "workloads/imaging/thin.h"
+#include "workloads/imaging/verify.h"
+#include "workloads/paths.h"
+#include "workloads/scratch_folder.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+namespace breakeven::imaging {
+
+namespace {
+
+// The GPU side's source is checked as it runs on the host, at about a microsecond a thread.
+constexpr Extent counted_part{96, 96, 24};
+
+struct Job {
+  Settings settings;
+  Geometry scan; ///< of a whole case
+  ScratchFolder scratch{"imaging"};
+  std::map<std::int64_t, std::filesystem::path> phantoms; ///< by slices: where they are stored
+  std::map<Path, Stages> stages;                          ///< made at first use, likewise below
+  std::map<Path, UNetEngine> networks;
+  std::map<Path, double> bytes_per_voxel; ///< of the scan, while a case is segmented
+};
+
+Stages& stages_for(Job& job, Path path) {
+  const auto found = job.stages.find(path);
+  if (found != job.stages.end()) return found->second;
+  return job.stages.emplace(path, make_stages(path)).first->second;
+}
+
+UNetEngine& network_for(Job& job, Path path) {
+  const auto found = job.networks.find(path);
+  if (found != job.networks.end()) return found->second;
+  return job.networks.emplace(path, make_network(job.settings, path, omp_get_max_threads()))
+      .first->second;
+}
+
+/// The scan as files: the user's, or the middle `slices` of the phantom.
+std::filesystem::path stored_scan(Job& job, std::int64_t slices) {
+  if (!job.settings.scan.empty()) return job.settings.scan;
+  const auto found = job.phantoms.find(slices);
+  if (found != job.phantoms.end()) return found->second;
+  const std::filesystem::path folder = job.scratch.path() / fmt::format("{}_slices", slices);
+  std::filesystem::create_directory(folder);
+  const std::int64_t first = (job.scan.extent.z - slices) / 2;
+  write_dicom_series(folder, make_phantom_slices(job.settings.phantom, first, first + slices),
+                     job.settings.compression);
+  return job.phantoms.emplace(slices, folder).first->second;
+}
+
+Labeller labeller_for(Job& job, Path path) {
+  Labeller labeller;
+  labeller.most_label = static_cast<std::uint32_t>(job.settings.unet.classes - 1);
+  labeller.run = [&job, path](View<const float> hu, View<std::uint32_t> labels) {
+    return network_for(job, path).segment(hu, labels).phases;
+  };
+  return labeller;
+}
+
+Segmentation segment_part(Job& job, Path path, const CtImage& part, const Tiling& tiling,
+                          KeepHu keep_hu) {
+  Stages& stages = stages_for(job, path);
+  const Settings& settings = job.settings;
+  return settings.model == Model::classical
+             ? segment(stages, part, settings.recipe, tiling, keep_hu)
+             : segment_with(stages, part, settings.recipe, labeller_for(job, path), tiling,
+                            keep_hu);
+}
+
+/// What one voxel of a scan takes in the path's memory, seen on a small one.
+double bytes_per_voxel(Job& job, Path path, const CtImage& image) {
+  const auto found = job.bytes_per_voxel.find(path);
+  if (found != job.bytes_per_voxel.end()) return found->second;
+  const CtImage small = middle_of(image, counted_part);
+  const double peak = preview_peak_bytes(stages_for(job, path), small, job.settings.recipe);
+  return job.bytes_per_voxel
+      .emplace(path, peak / static_cast<double>(small.geometry.extent.voxels()))
+      .first->second;
+}
+
+// ---- phases ----
+
+void add_phase(std::vector<Phase>& phases, const Phase& phase) {
+  const auto same = std::find_if(phases.begin(), phases.end(),
+                                 [&](const Phase& other) { return other.name == phase.name; });
+  if (same == phases.end()) {
+    phases.push_back(phase);
+    return;
+  }
+  same->end_to_end_s += phase.end_to_end_s;
+  same->kernel_s += phase.kernel_s;
+  add(same->work, phase.work);
+}
+
+Phase host_phase(const char* name, Scaling scaling, double seconds) {
+  Phase phase;
+  phase.name = name;
+  phase.scaling = scaling;
+  phase.end_to_end_s = phase.kernel_s = seconds;
+  return phase;
+}
+
+struct TimedCase {
+  CtImage image;
+  double decode_s = 0;
+};
+TimedCase decode(Job& job, const Extent& part) {
+  const std::filesystem::path files = stored_scan(job, part.z);
+  TimedCase decoded;
+  const double start = seconds_now();
+  decoded.image = read_ct(files, omp_get_max_threads());
+  decoded.decode_s = seconds_now() - start;
+  return decoded;
+}
+
+Phase export_phase(Job& job, std::int64_t number, const Segmentation& result,
+                   const std::filesystem::path& output) {
+  const double start = seconds_now();
+  export_case(output.empty() ? job.scratch.path() : output, number, result, job.settings);
+  Phase phase = host_phase("export", Scaling::serial, seconds_now() - start);
+  phase.work.counts = {{"voxels", static_cast<double>(result.labels.voxels.size())},
+                       {"labels", static_cast<double>(result.sums.size() - 1)}};
+  return phase;
+}
+
+std::uint64_t hash_of(std::uint64_t hash, const Segmentation& result) {
+  for (const std::uint32_t label : result.labels.voxels)
+    hash = (hash ^ label) * 0x100000001B3ull;
+  return hash;
+}
+
+/// Whole job over what was run, for each phase by what its time grows with.
+void set_scales(const Job& job, const Slice& slice, const Extent& part, std::int64_t voxels_run,
+                std::vector<Phase>& phases) {
+  const double cases =
+      static_cast<double>(job.settings.cases) / static_cast<double>(slice.units.size());
+  const double windows = static_cast<double>(windows_of(job.settings, job.scan));
+  for (Phase& phase : phases) {
+    const double windows_run = phase.work.count("windows");
+    if (phase.name == "decode")
+      phase.job_over_slice =
+          cases * static_cast<double>(job.scan.extent.z) / static_cast<double>(part.z);
+    else if (windows_run > 0)
+      phase.job_over_slice = static_cast<double>(job.settings.cases) * windows / windows_run;
+    else
+      phase.job_over_slice =
+          cases * static_cast<double>(job.scan.extent.voxels()) / static_cast<double>(voxels_run);
+  }
+}
+
+/// A small part was counted; a whole case has as many launches, and its width.
+void as_whole_case(const Job& job, std::int64_t voxels_run, std::vector<Phase>& phases) {
+  const double growth =
+      static_cast<double>(job.scan.extent.voxels()) / static_cast<double>(voxels_run);
+  for (Phase& phase : phases) {
+    if (phase.work.count("windows") > 0) continue;
+    phase.work.launches /= growth;
+    phase.work.parallel_width *= growth;
+  }
+}
+
+void note_memory(double whole_case_bytes, std::vector<Phase>& phases) {
+  for (Phase& phase : phases)
+    if (phase.processor == Processor::gpu)
+      phase.work.counts.emplace_back("state_bytes", whole_case_bytes);
+    else
+      phase.work.working_set_bytes = whole_case_bytes;
+}
+
+// ---- runs ----
+
+Run run_counted(Job& job, Path path, const Slice& slice) {
+  const Extent part = part_of_case(job.settings, job.scan, slice);
+  CtImage image = decode(job, part).image;
+  image = middle_of(image, job.settings.model == Model::unet ? part : counted_part);
+  const Segmentation result = segment_part(job, path, image, {}, KeepHu::no);
+  Run run;
+  run.checksum = hash_of(0xCBF29CE484222325ull, result);
+  // They stay on the CPU; its path has their times.
+  run.phases.push_back(host_phase("decode", Scaling::parallel, 0));
+  for (const Phase& phase : result.phases)
+    run.phases.push_back(phase);
+  run.phases.push_back(host_phase("export", Scaling::serial, 0));
+  const std::int64_t voxels = image.geometry.extent.voxels();
+  Slice one = slice;
+  one.units.resize(1);
+  set_scales(job, one, part, voxels, run.phases);
+  as_whole_case(job, voxels, run.phases);
+  note_memory(result.peak_bytes / static_cast<double>(voxels)
+                  * static_cast<double>(job.scan.extent.voxels()),
+              run.phases);
+  return run;
+}
+
+Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::path& output) {
+  const Extent part = part_of_case(job.settings, job.scan, slice);
+  Run run;
+  run.checksum = 0xCBF29CE484222325ull;
+  double predicted = 0, peak = 0;
+  std::int64_t voxels = 1;
+  for (const std::int64_t number : slice.units) {
+    TimedCase decoded = decode(job, part);
+    if (job.settings.model == Model::unet) decoded.image = middle_of(decoded.image, part);
+    const CtImage& image = decoded.image;
+    voxels = image.geometry.extent.voxels();
+    predicted = bytes_per_voxel(job, path, image) * static_cast<double>(voxels);
+    const Tiling tiling = tiling_for(stages_for(job, path), image.geometry, job.settings.recipe,
+                                     bytes_per_voxel(job, path, image), job.settings.memory_bytes,
+                                     job.scratch.path());
+    const Segmentation result = segment_part(job, path, image, tiling, KeepHu::yes);
+    peak = std::max(peak, result.peak_bytes);
+    run.checksum = hash_of(run.checksum, result);
+    add_phase(run.phases, host_phase("decode", Scaling::parallel, decoded.decode_s));
+    for (const Phase& phase : result.phases)
+      add_phase(run.phases, phase);
+    add_phase(run.phases, export_phase(job, number, result, output));
+    if (interrupted()) break;
+  }
+  set_scales(job, slice, part, voxels, run.phases);
+  note_memory(bytes_per_voxel(job, path, {}) * static_cast<double>(job.scan.extent.voxels()),
+              run.phases);
+  run.phases.front().work.counts = {
+      {"slices", static_cast<double>(part.z) * static_cast<double>(slice.units.size())},
+      {"predicted_peak_bytes", predicted},
+      {"measured_peak_bytes", peak}};
+  return run;
+}
+
+} // namespace
+
+Workload make_imaging_workload(const Section& section) {
+  const auto job = std::make_shared<Job>();
+  job->settings = read_settings(section);
+  job->scan = job->settings.scan.empty()
+                  ? geometry_of(job->settings.phantom)
+                  : read_ct(job->settings.scan, omp_get_max_threads()).geometry;
+
+  Workload workload;
+  workload.kind = "imaging";
+  workload.unit = "case";
+  workload.job_units = job->settings.cases;
+  workload.paths = usable_paths();
+  workload.slice = [job](double effort) { return slice_of(job->settings, job->scan, effort); };
+  workload.run = [job](Path path, const Slice& slice, const std::filesystem::path& output) {
+    return path == Path::host ? run_counted(*job, path, slice)
+                              : run_timed(*job, path, slice, output);
+  };
+  workload.verify = [job](Path path) {
+    const Slice smallest = slice_of(job->settings, job->scan, 0);
+    const CtImage image = decode(*job, part_of_case(job->settings, job->scan, smallest)).image;
+    return verify_path(job->settings, image, path);
+  };
+  return workload;
+}
+
+} // namespace breakeven::imaging

@@ -1,0 +1,238 @@
+// The stages from HU to masks and from labels to sums on the CPU. All but the sums are as fast as
+// memory; what is done for that is said at each.
+#include "workloads/imaging/labels_openmp.h"
+
+#include "workloads/imaging/labels.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+namespace breakeven::imaging {
+
+namespace {
+
+// ---- histogram ----
+
+constexpr std::int64_t voxels_at_once = 1024; ///< whose bin numbers are held in L1
+
+/// Counts voxels in `copies` interleaved tables. Neighbouring voxels often share a bin, and an
+/// increment must wait for the one before it of the same number; so neighbours go to different
+/// tables.
+template <int copies>
+void count_bins(const Bins& bins, const float* values, std::int64_t count, std::uint32_t* counts) {
+  std::int32_t places[voxels_at_once];
+  for (std::int64_t begin = 0; begin < count; begin += voxels_at_once) {
+    const std::int64_t here = std::min(voxels_at_once, count - begin);
+    for (std::int64_t i = 0; i < here; ++i)
+      places[i] = bin_of(bins, values[begin + i]) * copies;
+    // The processor fetches ahead while it reads on, but here it would rest; so ask for the next.
+    const float* const next = values + begin + here;
+    std::int64_t i = 0;
+    for (; i + copies <= here; i += copies) {
+      __builtin_prefetch(next + i);
+      for (int copy = 0; copy < copies; ++copy)
+        ++counts[places[i + copy] + copy];
+    }
+    for (; i < here; ++i)
+      ++counts[places[i]];
+  }
+}
+
+int copies_for(std::size_t bins) { return bins <= 512 ? 8 : bins <= 4096 ? 4 : 1; }
+
+Work histogram(View<const float> in, std::int64_t z_begin, std::int64_t z_end, Histogram& histogram,
+               Memory&) {
+  const Bins bins = bins_of(histogram);
+  const std::size_t bin_count = histogram.counts.size();
+  const int copies = copies_for(bin_count);
+  const float* const values = in.data + z_begin * in.extent.slice();
+  const std::int64_t voxels = (z_end - z_begin) * in.extent.slice();
+#pragma omp parallel
+  {
+    const std::int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
+    const std::int64_t begin = voxels * part / parts, end = voxels * (part + 1) / parts;
+    std::vector<std::uint32_t> counts(bin_count * static_cast<std::size_t>(copies), 0);
+    if (copies == 8) count_bins<8>(bins, values + begin, end - begin, counts.data());
+    if (copies == 4) count_bins<4>(bins, values + begin, end - begin, counts.data());
+    if (copies == 1) count_bins<1>(bins, values + begin, end - begin, counts.data());
+#pragma omp critical(imaging_histogram)
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      histogram.counts[i / static_cast<std::size_t>(copies)] += counts[i];
+  }
+  return histogram_work(voxels, bin_count);
+}
+
+// ---- threshold ----
+
+Work threshold(View<const float> in, View<std::uint8_t> mask, float low, float high, Memory&) {
+  const std::int64_t voxels = in.extent.voxels();
+  const float* const values = in.data;
+  std::uint8_t* const out = mask.data;
+#pragma omp parallel for simd schedule(static)
+  for (std::int64_t i = 0; i < voxels; ++i)
+    out[i] = is_within(values[i], low, high);
+  return threshold_work(voxels);
+}
+
+// ---- relabel ----
+
+Work relabel(View<std::uint32_t> labels, const std::vector<std::uint32_t>& table, Memory&) {
+  const std::int64_t voxels = labels.extent.voxels();
+  const std::uint32_t* const to = table.data();
+  std::uint32_t* const values = labels.data;
+#pragma omp parallel for simd schedule(static)
+  for (std::int64_t i = 0; i < voxels; ++i)
+    values[i] = to[values[i]];
+  return relabel_work(voxels, table.size());
+}
+
+// ---- sums ----
+
+/// Sums of the labels that a thread met last, each in the one place that its number allows. Few
+/// labels all stay here; of a million, those in turn do, so no thread needs a table of its own.
+class RecentSums {
+  static constexpr std::size_t places = 512, locks = 512;
+
+public:
+  using Locks = std::array<std::mutex, locks>;
+
+  RecentSums(std::vector<LabelSums>& all, Locks& locks_of_all)
+      : all_(all),
+        locks_(locks_of_all),
+        recent_(places) {}
+  ~RecentSums() {
+    for (const Entry& entry : recent_)
+      write_back(entry);
+  }
+  RecentSums(const RecentSums&) = delete;
+
+  LabelSums& of(std::uint32_t label) {
+    Entry& entry = recent_[label % places];
+    if (entry.label != label) {
+      write_back(entry);
+      entry = {label, {}};
+    }
+    return entry.sums;
+  }
+
+private:
+  struct Entry {
+    std::uint32_t label = 0;
+    LabelSums sums;
+  };
+
+  void write_back(const Entry& entry) {
+    if (entry.sums.voxels == 0) return;
+    assert(entry.label < all_.size());
+    const std::lock_guard<std::mutex> lock(locks_[entry.label % locks]);
+    add(all_[entry.label], entry.sums);
+  }
+
+  std::vector<LabelSums>& all_;
+  Locks& locks_;
+  std::vector<Entry> recent_;
+};
+
+/// How many voxels from the first on have the first's label. Whole groups are compared without a
+/// branch, which the compiler turns into vectors.
+std::int64_t stretch_length(const std::uint32_t* labels, std::int64_t count) {
+  constexpr std::int64_t group = 16;
+  const std::uint32_t label = labels[0];
+  std::int64_t length = 1;
+  for (; length + group <= count; length += group) {
+    std::uint32_t differences = 0;
+    for (std::int64_t i = 0; i < group; ++i)
+      differences |= labels[length + i] ^ label;
+    if (differences != 0) break;
+  }
+  while (length < count && labels[length] == label)
+    ++length;
+  return length;
+}
+
+/// HU of neighbours with one label. 32-bit lanes: squares have at most 31 bits and are summed in
+/// two halves.
+struct StretchSums {
+  static constexpr std::int64_t most_voxels_at_once = 32768;
+  std::int32_t hu = 0, low = 32768, high = -32768;
+  std::uint32_t low_halves = 0, high_halves = 0; ///< of the squares
+
+  StretchSums(const float* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t rounded = rounded_hu(values[i]);
+      const auto square = static_cast<std::uint32_t>(rounded * rounded);
+      hu += rounded;
+      low_halves += square & 0xFFFF;
+      high_halves += square >> 16;
+      low = rounded < low ? rounded : low;
+      high = rounded > high ? rounded : high;
+    }
+  }
+  std::int64_t hu_squared() const {
+    return static_cast<std::int64_t>(low_halves) + (static_cast<std::int64_t>(high_halves) << 16);
+  }
+};
+
+void add_stretch(LabelSums& sums, const StretchSums& hu, std::int64_t x, std::int64_t count,
+                 std::int32_t y, std::int32_t z) {
+  const auto first = static_cast<std::int32_t>(x), last = static_cast<std::int32_t>(x + count - 1);
+  if (sums.voxels == 0) {
+    sums.low_hu = hu.low;
+    sums.high_hu = hu.high;
+    sums.first = {first, y, z};
+    sums.last = {last, y, z};
+  }
+  sums.voxels += count;
+  sums.hu += hu.hu;
+  sums.hu_squared += hu.hu_squared();
+  sums.x += count * (x + x + count - 1) / 2;
+  sums.y += count * y;
+  sums.z += count * z;
+  sums.low_hu = std::min(sums.low_hu, hu.low);
+  sums.high_hu = std::max(sums.high_hu, hu.high);
+  sums.first = {std::min(sums.first[0], first), std::min(sums.first[1], y),
+                std::min(sums.first[2], z)};
+  sums.last = {std::max(sums.last[0], last), std::max(sums.last[1], y), std::max(sums.last[2], z)};
+}
+
+Work label_sums(View<const std::uint32_t> labels, View<const float> hu, std::int64_t z_of_first,
+                std::vector<LabelSums>& sums, Memory&) {
+  const Extent extent = labels.extent;
+  const std::int64_t rows = extent.y * extent.z;
+  std::int64_t stretches = 0;
+  RecentSums::Locks locks;
+#pragma omp parallel reduction(+ : stretches)
+  {
+    RecentSums recent(sums, locks);
+#pragma omp for schedule(static)
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::uint32_t* const row_labels = labels.data + row * extent.x;
+      const float* const row_hu = hu.data + row * extent.x;
+      const auto y = static_cast<std::int32_t>(row % extent.y);
+      const auto z = static_cast<std::int32_t>(row / extent.y + z_of_first);
+      for (std::int64_t x = 0; x < extent.x; ++stretches) {
+        const std::int64_t count = stretch_length(
+            row_labels + x, std::min(StretchSums::most_voxels_at_once, extent.x - x));
+        add_stretch(recent.of(row_labels[x]), StretchSums(row_hu + x, count), x, count, y, z);
+        x += count;
+      }
+    }
+  }
+  return label_sums_work(extent.voxels(), stretches, sums.size());
+}
+
+} // namespace
+
+void add_openmp_labels(Stages& stages) {
+  stages.histogram = histogram;
+  stages.threshold = threshold;
+  stages.components = components_openmp;
+  stages.relabel = relabel;
+  stages.label_sums = label_sums;
+}
+
+} // namespace breakeven::imaging
