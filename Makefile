@@ -23,6 +23,7 @@ packages:
 	@cmake/install_packages.sh cmake/packages.txt
 
 peer-packages: packages
+	@cmake/install_packages.sh cmake/peer_packages.txt
 
 clean:
 	rm -rf build

@@ -2,17 +2,14 @@
 // the same run; a ratio above 1 means that ours is better.
 #pragma once
 
+#include "peers/interleaved.h"
+
 #include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
 
 namespace breakeven::peers {
-
-enum class Clock {
-  wall, ///< what a user waits; needs an idle machine
-  cpu   ///< summed over threads, over their number: leaves out what other processes took
-};
 
 struct RenderOptions {
   std::int64_t scene_triangles = 850'000;
@@ -21,12 +18,6 @@ struct RenderOptions {
   int pairs = 7;
   std::vector<int> threads; ///< empty: 1, 2, 4 ... up to the machine's
   Clock clock = Clock::wall;
-};
-
-constexpr const char* header = "name,ours,peer,ratio,unit,threads";
-struct RowName {
-  const char* name;
-  const char* meaning;
 };
 const std::vector<RowName>& render_rows();
 

@@ -11,8 +11,7 @@
 // all that it takes to hand rays to Embree and to keep the answers. `render.whole` hides nothing:
 // the real loop with camera rays, random numbers and shading, against the sum of the bare loops.
 //
-// The picture is cut into pieces, and each contender renders a piece in turn, in a rotating order:
-// a disturbance of the machine then meets all of them alike.
+// The picture is cut into pieces, and each contender renders a piece in turn.
 #include "peers/peers.h"
 #include "workloads/render/embree_paths.h"
 
@@ -20,8 +19,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <functional>
 #include <optional>
 
@@ -144,15 +141,6 @@ private:
   std::size_t primaries_ = 0, bounces_ = 0, shadows_ = 0;
 };
 
-double thread_cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-double wall_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// Seconds of work(unit) for units [begin, end), on some threads.
 template <class Work>
 double timed(std::size_t begin, std::size_t end, int threads, Clock clock, const Work& work) {
@@ -259,12 +247,6 @@ struct Kind {
   double ray_count = 0;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// One image on some threads: records, then times.
 template <class Tracer>
 class Comparison {
@@ -306,20 +288,19 @@ public:
   }
 
   void measure(int threads, std::ostream& out, std::ostream& log) {
-    std::vector<std::function<double(std::size_t, std::size_t)>> contenders{
+    std::vector<Contender> contenders{
         ours<Live{false, false, false}>(threads), ours<Live{true, false, false}>(threads),
         ours<Live{false, true, false}>(threads), ours<Live{false, false, true}>(threads),
         ours<Live{true, true, true}>(threads)};
     for (const Kind& kind : kinds_)
-      contenders.push_back([this, threads, &kind](std::size_t begin, std::size_t end) {
-        return bare_s(kind, kind.peer, begin, end, threads);
+      contenders.push_back([this, threads, &kind](std::size_t piece) {
+        return bare_s(kind, kind.peer, first_unit(piece), first_unit(piece + 1), threads);
       });
-    run_all(contenders); // warm
-    std::vector<std::vector<double>> passes;
-    for (int pass = 0; pass < options_.pairs; ++pass) {
-      passes.push_back(run_all(contenders));
-      log << fmt::format("{} threads: {} of {}\n", threads, pass + 1, options_.pairs);
-    }
+    const std::size_t pieces = (records_.size() + units_per_piece - 1) / units_per_piece;
+    const auto passes =
+        Interleaved(std::move(contenders), pieces).passes(options_.pairs, [&](int done) {
+          log << fmt::format("{} threads: {} of {}\n", threads, done, options_.pairs);
+        });
     print(threads, passes, out);
     std::vector<double> shading;
     for (const std::vector<double>& pass : passes)
@@ -328,6 +309,11 @@ public:
   }
 
 private:
+  /// The picture is cut into pieces, so that the contenders alternate finely.
+  std::size_t first_unit(std::size_t piece) const {
+    return std::min(piece * units_per_piece, records_.size());
+  }
+
   template <class AnyTracer>
   void render_unit(std::size_t unit, AnyTracer& tracer) const {
     const std::size_t first = unit * pixels_per_work_unit;
@@ -339,12 +325,13 @@ private:
   }
 
   template <Live live>
-  std::function<double(std::size_t, std::size_t)> ours(int threads) const {
-    return [this, threads](std::size_t begin, std::size_t end) {
-      return timed(begin, end, threads, options_.clock, [this](std::size_t unit) {
-        Replayer<Tracer, live> tracer(Tracer(scene_), records_[unit]);
-        render_unit(unit, tracer);
-      });
+  Contender ours(int threads) const {
+    return [this, threads](std::size_t piece) {
+      return timed(first_unit(piece), first_unit(piece + 1), threads, options_.clock,
+                   [this](std::size_t unit) {
+                     Replayer<Tracer, live> tracer(Tracer(scene_), records_[unit]);
+                     render_unit(unit, tracer);
+                   });
     };
   }
 
@@ -373,21 +360,6 @@ private:
     }
   }
 
-  /// Seconds of each contender over the whole picture.
-  std::vector<double>
-  run_all(const std::vector<std::function<double(std::size_t, std::size_t)>>& contenders) {
-    std::vector<double> total_s(contenders.size(), 0.0);
-    for (std::size_t begin = 0; begin < records_.size(); begin += units_per_piece) {
-      const std::size_t end = std::min(begin + units_per_piece, records_.size());
-      for (std::size_t i = 0; i < contenders.size(); ++i) {
-        const std::size_t turn = (i + turn_) % contenders.size();
-        total_s[turn] += contenders[turn](begin, end);
-      }
-      ++turn_;
-    }
-    return total_s;
-  }
-
   void print(int threads, const std::vector<std::vector<double>>& passes, std::ostream& out) const {
     const auto row = [&](const std::string& name, double rays, auto ours_s, auto peer_s) {
       std::vector<double> ours, peer, ratio;
@@ -396,8 +368,9 @@ private:
         peer.push_back(1e-6 * rays / peer_s(pass));
         ratio.push_back(ours.back() / peer.back());
       }
-      out << fmt::format("render.{},{:.3f},{:.3f},{:.3f},Mrays/s,{}\n", name, median(ours),
-                         median(peer), median(ratio), threads);
+      out << to_csv(
+          {"render." + name, median(ours), median(peer), median(ratio), "Mrays/s", threads})
+          << '\n';
     };
     double all_rays = 0;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -419,18 +392,7 @@ private:
   std::vector<std::uint32_t> pixels_;
   std::vector<UnitRecord> records_;
   std::vector<Kind> kinds_;
-  std::size_t turn_ = 0;
 };
-
-std::vector<int> thread_counts(const RenderOptions& options) {
-  if (!options.threads.empty()) return options.threads;
-  const int all = omp_get_max_threads();
-  std::vector<int> counts;
-  for (int threads = 1; threads < all; threads *= 2)
-    counts.push_back(threads);
-  counts.push_back(all);
-  return counts;
-}
 
 } // namespace
 
@@ -457,8 +419,8 @@ void compare_render(const RenderOptions& options, std::ostream& out, std::ostrea
   with_tracer(scene, [&](auto tracer) {
     Comparison<decltype(tracer)> comparison(scene, options);
     comparison.choose_peers(log);
-    out << header << '\n';
-    for (const int threads : thread_counts(options))
+    out << row_header << '\n';
+    for (const int threads : thread_counts(options.threads))
       comparison.measure(threads, out, log);
   });
 }
