@@ -40,6 +40,14 @@ if(NOT TARGET embree)
   target_link_libraries(embree INTERFACE ${EMBREE_LIBRARY})
 endif()
 
+# cuDNN, for the U-Net of the CUDA path; without it that path has no network.
+if(BREAKEVEN_CUDA)
+  find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}
+               PATH_SUFFIXES lib lib64)
+  message(STATUS "cuDNN: ${CUDNN_LIBRARY}")
+endif()
+
 # Thrust ------------------------------------------------------------------------------------------
 if(NOT BREAKEVEN_THRUST STREQUAL "system" AND BREAKEVEN_NVCC)
   get_filename_component(toolkit_bin ${BREAKEVEN_NVCC} REALPATH)

@@ -26,28 +26,29 @@ struct Options {
   bool json = false;
 };
 
-/// Where frames are rendered to while the old ones are still in place.
-class FrameFolder {
+/// Where a workload puts what it makes of its units (frames, cases) while the old ones are still in
+/// place.
+class UnitFolder {
 public:
-  explicit FrameFolder(const fs::path& results)
-      : final_(results / "frames"),
-        partial_(results / ".frames.partial") {
+  UnitFolder(const fs::path& results, const std::string& unit)
+      : final_(results / (unit + "s")),
+        partial_(results / ("." + unit + "s.partial")) {
     std::error_code error;
     fs::create_directories(results, error);
     if (!error) fs::remove_all(partial_, error);
     if (!error) fs::create_directory(partial_, error);
     check(error);
   }
-  ~FrameFolder() {
+  ~UnitFolder() {
     std::error_code ignored;
     fs::remove_all(partial_, ignored);
   }
-  FrameFolder(const FrameFolder&) = delete;
-  FrameFolder& operator=(const FrameFolder&) = delete;
+  UnitFolder(const UnitFolder&) = delete;
+  UnitFolder& operator=(const UnitFolder&) = delete;
 
   const fs::path& path() const { return partial_; }
 
-  /// Puts the new frames in place of the old ones, once all other results are written.
+  /// Puts the new ones in place of the old ones, once all other results are written.
   void publish() const {
     std::error_code error;
     if (fs::is_empty(partial_, error)) return;
@@ -77,15 +78,15 @@ void check_targets(const Scenario& scenario, const Catalog& catalog) {
                          + catalog.instances.front().id + "'");
 }
 
-std::vector<Measurement> measure_here(const Scenario& scenario, std::optional<FrameFolder>& frames,
+std::vector<Measurement> measure_here(const Scenario& scenario, std::optional<UnitFolder>& units,
                                       const fs::path& folder) {
   if (scenario.measure.threads > 0) omp_set_num_threads(scenario.measure.threads);
   ProgressLine line;
-  line.show("loading the scene", -1);
+  line.show("reading the input", -1);
   const Workload workload = make_workload(scenario);
   // Only now: input that is wrong must leave nothing behind.
-  frames.emplace(folder);
-  return measure(scenario, workload, frames->path(),
+  units.emplace(folder, workload.unit);
+  return measure(scenario, workload, units->path(),
                  [&](const std::string& what, double share) { line.show(what, share); });
 }
 
@@ -114,17 +115,17 @@ void run_study(const Options& options, const std::string& file) {
   const Catalog catalog = read_catalog(catalog_folder(options));
   check_targets(scenario, catalog);
   const fs::path folder = fs::path(options.out) / scenario.name;
-  std::optional<FrameFolder> frames;
+  std::optional<UnitFolder> units;
   const auto measurements =
       options.from.empty()
-          ? measure_here(scenario, frames, folder)
+          ? measure_here(scenario, units, folder)
           : measurements_for(scenario, read_measurements(options.from), options.from);
   const auto projections = project(scenario, measurements, catalog);
   const auto priced = price(scenario, projections, catalog);
   const auto comparisons = compare(scenario, measurements, priced);
   const auto phases = phase_times(scenario, measurements, priced);
   write_results(folder, result_files(comparisons, measurements, phases));
-  if (frames) frames->publish();
+  if (units) units->publish();
   print_answer(options, comparisons, measurements);
   if (!options.json)
     fmt::print("\nCSV   {}\nmemo  {}\n", (folder / "comparison.csv").string(),

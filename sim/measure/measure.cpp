@@ -59,7 +59,7 @@ double effort_for(const Run& smallest, double time_limit_s) {
 }
 
 Taken sample_path(const Scenario& scenario, const Workload& workload, Path path,
-                  const std::filesystem::path& frames, const Progress& progress) {
+                  const std::filesystem::path& units, const Progress& progress) {
   const MeasureSettings& settings = scenario.measure;
   const std::string what = "measuring " + to_string(path);
   Taken taken;
@@ -70,7 +70,7 @@ Taken sample_path(const Scenario& scenario, const Workload& workload, Path path,
   // A whole job is run once however long it takes: the user asked for all of it.
   const double start = seconds_now();
   while (!interrupted()) {
-    taken.runs.push_back(workload.run(path, taken.slice, frames));
+    taken.runs.push_back(workload.run(path, taken.slice, units));
     const double elapsed = seconds_now() - start;
     progress(what, std::min(1.0, elapsed / settings.time_limit_s));
     if (converged(taken.runs)) {
@@ -170,7 +170,7 @@ std::vector<Measurement> rows_of(const Measurement& blank, const Taken& taken, b
 } // namespace
 
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
-                                 const std::filesystem::path& frames, const Progress& progress) {
+                                 const std::filesystem::path& units, const Progress& progress) {
   progress("reading this machine", -1);
   const Environment environment = read_environment(scenario.measure.threads);
   std::vector<Measurement> rows;
@@ -190,7 +190,7 @@ std::vector<Measurement> measure(const Scenario& scenario, const Workload& workl
     const bool timed = path != Path::host;
     Taken taken;
     if (timed) {
-      taken = sample_path(scenario, workload, path, frames, progress);
+      taken = sample_path(scenario, workload, path, units, progress);
       if (taken.runs.empty()) throw Failure("interrupted before a run was finished");
     } else {
       progress("counting on " + to_string(path), -1);

@@ -66,11 +66,11 @@ struct Measurement {
 /// Told what is happening, for a progress line. `share` in [0, 1], or < 0 where unknown.
 using Progress = std::function<void(const std::string& what, double share)>;
 
-/// Verifies, then measures every usable path of the workload. `frames` is where results of the
+/// Verifies, then measures every usable path of the workload. `units` is where results of the
 /// run go (empty: nowhere). Path::host is run once, for its counts, and never timed. A path that
 /// fails verification gets no times: its rows carry verified = false and nothing else.
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
-                                 const std::filesystem::path& frames, const Progress& progress);
+                                 const std::filesystem::path& units, const Progress& progress);
 
 /// Rows of an earlier run, for this scenario: relabelled with its name and hash. BadInput where
 /// they were measured on another workload.

@@ -276,6 +276,33 @@ std::vector<double> Section::numbers(const std::string& key, std::size_t count, 
   return numbers;
 }
 
+std::vector<std::array<double, 3>> Section::points(const std::string& key, std::size_t most,
+                                                   double low, double high) const {
+  check_listed(key);
+  std::vector<std::array<double, 3>> points;
+  const toml::node* node = data_->table->get(key);
+  if (node == nullptr) return points;
+  const std::string form = fmt::format("[[3 numbers], ...], 1 to {} points, each number {}", most,
+                                       number_form(low, high));
+  const toml::array* array = node->as_array();
+  if (array == nullptr) fail_type(key, form);
+  if (array->empty() || array->size() > most) fail_value(key, form);
+  for (const toml::node& value : *array) {
+    const toml::array* point = value.as_array();
+    if (point == nullptr || point->size() != 3)
+      fail(key, path_of(key) + " with " + shown(value) + " in it", form);
+    std::array<double, 3> numbers{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const auto number = as_number(*point->get(axis));
+      if (!number || !is_within(*number, low, high))
+        fail(key, path_of(key) + " with " + shown(*point->get(axis)) + " in it", form);
+      numbers[axis] = *number;
+    }
+    points.push_back(numbers);
+  }
+  return points;
+}
+
 double Section::duration_s(const std::string& key, std::optional<double> fallback) const {
   if (!has(key) && fallback) return *fallback;
   if (has(key) && !data_->table->get(key)->is_string()) fail_type(key, a_duration);

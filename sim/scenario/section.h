@@ -4,6 +4,7 @@
 // check that scenarios/README.md documents every key.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -49,6 +50,9 @@ public:
   bool boolean(const std::string& key, std::optional<bool> fallback = {}) const;
   std::vector<double> numbers(const std::string& key, std::size_t count, double low, double high,
                               std::optional<std::vector<double>> fallback = {}) const;
+  /// [[x, y, z], ...]: one to `most` points, each coordinate in [low, high]; none where absent.
+  std::vector<std::array<double, 3>> points(const std::string& key, std::size_t most, double low,
+                                            double high) const;
   double duration_s(const std::string& key, std::optional<double> fallback = {}) const; ///< > 0
   double bytes(const std::string& key, std::optional<double> fallback = {}) const;      ///< >= 0
   Money price_per_h(const std::string& key) const;                                      ///< > 0

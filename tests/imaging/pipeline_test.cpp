@@ -91,11 +91,15 @@ std::vector<Recipe> recipes() {
   keep.least_ml = 0.05;
   keep.largest = 2;
   StageSettings seeded = stage(StageKind::keep);
-  seeded.seed_mm = std::array<double, 3>{12 - 0.8 * 30, 7 - 0.8 * 28, -30 + 1.25 * 20};
+  seeded.seeds_mm = {{12 - 0.8 * 30, 7 - 0.8 * 28, -30 + 1.25 * 20},
+                     {12 - 0.8 * 10, 7 - 0.8 * 10, -30 + 1.25 * 9}};
   StageSettings otsu = stage(StageKind::otsu);
   otsu.low_hu = -200;
   otsu.high_hu = 300;
+  StageSettings unfiltered = above(60);
+  unfiltered.unfiltered = true;
   return {
+      {{resampled(1.1), gaussian, unfiltered, connected(Connectivity::six)}},
       {{gaussian, above(50), connected(Connectivity::twenty_six)}},
       {{stage(StageKind::median), otsu, ball(StageKind::open, 1), connected(Connectivity::six),
         keep}},
@@ -184,7 +188,7 @@ TEST_CASE("a seed outside the volume, or on the background, keeps nothing") {
   Stages stages = make_stages(Path::openmp);
   StageSettings keep = stage(StageKind::keep);
   for (const std::array<double, 3> seed : {std::array<double, 3>{900, 0, 0}, {12, 7, -30}}) {
-    keep.seed_mm = seed;
+    keep.seeds_mm = {seed};
     const Segmentation result =
         segment(stages, image, {{above(50), connected(Connectivity::six), keep}}, {});
     CHECK(labels_of(result) == std::set<std::uint32_t>{0});

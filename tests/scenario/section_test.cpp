@@ -264,3 +264,25 @@ TEST_CASE("a caller's own check fails at the line of the key") {
   CHECK(message([&] { s.fail("ratio", "an odd ratio", "an even one"); })
         == "s.toml:7: found an odd ratio, expected an even one");
 }
+
+TEST_CASE("points are lists of three numbers, and errors name the odd one") {
+  using Points = std::vector<std::array<double, 3>>;
+  CHECK(workload_with("point = [[1, 2, 3], [-1, 0.5, 0]]").points("point", 2, -5, 5)
+        == Points{{1, 2, 3}, {-1, 0.5, 0}});
+  CHECK(workload_with("").points("point", 2, -5, 5).empty());
+  const std::string form =
+      ", expected [[3 numbers], ...], 1 to 2 points, each number a number from "
+      "-5 to 5";
+  for (const auto& [value, found] : std::vector<std::pair<std::string, std::string>>{
+           {"[[1, 2]]", "workload.point with [2 values] in it"},
+           {"[1, 2]", "workload.point with 1 in it"},
+           {"[[1, 2, 6]]", "workload.point with 6 in it"},
+           {"[[1, 2, nan]]", "workload.point with nan in it"}}) {
+    const Section s = workload_with("point = " + value);
+    CHECK(message([&] { s.points("point", 2, -5, 5); }) == "s.toml:7: found " + found + form);
+  }
+  for (const std::string value : {"[]", "[[1, 2, 3], [1, 2, 3], [1, 2, 3]]", "\"here\""})
+    CHECK(message([&] {
+            workload_with("point = " + value).points("point", 2, -5, 5);
+          }).starts_with("s.toml:7: found workload.point = "));
+}

@@ -42,6 +42,64 @@ void count_bins(const Bins& bins, const float* values, std::int64_t count, std::
   }
 }
 
+/// Counts pairs of voxels in a table of pairs of bins: half as many increments, which are what a
+/// histogram is bound by. A scan has few frequent pairs, so what is in use of the table lies in L1.
+/// An increment must wait for the one before it of the same place; so pairs go to two tables in
+/// turn.
+class PairCounts {
+public:
+  explicit PairCounts(std::size_t bins)
+      : bins_(bins),
+        counts_(2 * bins * bins, 0),
+        single_(bins, 0) {}
+
+  void add(const Bins& bins, const float* values, std::int64_t count) {
+    constexpr std::int64_t half = voxels_at_once / 2;
+    std::uint32_t places[half];
+    const auto side = static_cast<std::int32_t>(bins_);
+    std::uint32_t* const first = counts_.data();
+    std::uint32_t* const second = first + bins_ * bins_;
+    std::int64_t begin = 0;
+    for (; begin + voxels_at_once <= count; begin += voxels_at_once) {
+      const float* const from = values + begin;
+      // Voxels i and i + half: whole vectors of both, where neighbours would need a shuffle.
+      for (std::int64_t i = 0; i < half; ++i)
+        places[i] =
+            static_cast<std::uint32_t>(bin_of(bins, from[i]) * side + bin_of(bins, from[i + half]));
+      // The processor fetches ahead while it reads on, but here it would rest; so ask for the next.
+      const float* const next = from + voxels_at_once;
+      for (std::int64_t i = 0; i < half; i += 2) {
+        __builtin_prefetch(next + 2 * i);
+        ++first[places[i]];
+        ++second[places[i + 1]];
+      }
+    }
+    for (; begin < count; ++begin)
+      ++single_[static_cast<std::size_t>(bin_of(bins, values[begin]))];
+  }
+
+  void add_to(std::vector<std::uint64_t>& counts) const {
+    for (std::size_t a = 0; a < bins_; ++a) {
+      counts[a] += single_[a];
+      for (std::size_t b = 0; b < bins_; ++b) {
+        const std::uint64_t pairs =
+            std::uint64_t{counts_[a * bins_ + b]} + counts_[(bins_ + a) * bins_ + b];
+        counts[a] += pairs;
+        counts[b] += pairs;
+      }
+    }
+  }
+
+private:
+  std::size_t bins_;
+  std::vector<std::uint32_t> counts_, single_;
+};
+
+/// Tables of pairs must fit the L2 of one core, and be small against what is counted.
+bool counts_pairs(std::size_t bins, std::int64_t voxels) {
+  return bins <= 256 && voxels >= std::int64_t{1} << 20;
+}
+
 int copies_for(std::size_t bins) { return bins <= 512 ? 8 : bins <= 4096 ? 4 : 1; }
 
 Work histogram(View<const float> in, std::int64_t z_begin, std::int64_t z_end, Histogram& histogram,
@@ -55,13 +113,20 @@ Work histogram(View<const float> in, std::int64_t z_begin, std::int64_t z_end, H
   {
     const std::int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
     const std::int64_t begin = voxels * part / parts, end = voxels * (part + 1) / parts;
-    std::vector<std::uint32_t> counts(bin_count * static_cast<std::size_t>(copies), 0);
-    if (copies == 8) count_bins<8>(bins, values + begin, end - begin, counts.data());
-    if (copies == 4) count_bins<4>(bins, values + begin, end - begin, counts.data());
-    if (copies == 1) count_bins<1>(bins, values + begin, end - begin, counts.data());
+    if (counts_pairs(bin_count, end - begin)) {
+      PairCounts pairs(bin_count);
+      pairs.add(bins, values + begin, end - begin);
 #pragma omp critical(imaging_histogram)
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      histogram.counts[i / static_cast<std::size_t>(copies)] += counts[i];
+      pairs.add_to(histogram.counts);
+    } else {
+      std::vector<std::uint32_t> counts(bin_count * static_cast<std::size_t>(copies), 0);
+      if (copies == 8) count_bins<8>(bins, values + begin, end - begin, counts.data());
+      if (copies == 4) count_bins<4>(bins, values + begin, end - begin, counts.data());
+      if (copies == 1) count_bins<1>(bins, values + begin, end - begin, counts.data());
+#pragma omp critical(imaging_histogram)
+      for (std::size_t i = 0; i < counts.size(); ++i)
+        histogram.counts[i / static_cast<std::size_t>(copies)] += counts[i];
+    }
   }
   return histogram_work(voxels, bin_count);
 }

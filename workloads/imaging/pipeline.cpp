@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace breakeven::imaging {
 
@@ -54,8 +55,10 @@ AxisTable part_of(const AxisTable& table, std::int64_t begin, std::int64_t end,
 
 class Pipeline {
 public:
-  Pipeline(Stages& stages, const CtImage& image, const Tiling& tiling)
+  Pipeline(Stages& stages, const CtImage& image, const Recipe& recipe, const Tiling& tiling)
       : image_(image),
+        keeps_unfiltered_(std::any_of(recipe.stages.begin(), recipe.stages.end(),
+                                      [](const StageSettings& s) { return s.unfiltered; })),
         store_(tiling.scratch_folder.empty() ? host_memory()
                                              : scratch_memory(tiling.scratch_folder)),
         sheet_(stages, tiling.slab_slices > 0 ? store_ : stages.memory, tiling.slab_slices),
@@ -73,6 +76,7 @@ public:
     else
       load_stored(image_.float_stored.data(), stages_.rescale_float);
     hu_ = original_;
+    if (keeps_unfiltered_) unfiltered_ = hu_;
   }
 
   void run(const StageSettings& stage) {
@@ -91,7 +95,7 @@ public:
     case StageKind::otsu:
       return otsu(stage);
     case StageKind::threshold:
-      return threshold(stage.low_hu, stage.high_hu, stage.inside);
+      return threshold(source_of(stage), stage.low_hu, stage.high_hu, stage.inside);
     case StageKind::dilate:
     case StageKind::erode:
     case StageKind::open:
@@ -197,6 +201,7 @@ private:
       auto out = std::make_shared<Field<float>>(sheet_.field<float>(coarse.extent));
       onto_grid(*hu_, *out, tables, stages_.resample);
       hu_ = out;
+      if (keeps_unfiltered_) unfiltered_ = out;
     });
     geometry_ = coarse;
   }
@@ -265,21 +270,25 @@ private:
     histogram.high = static_cast<float>(stage.high_hu);
     histogram.counts.assign(static_cast<std::size_t>(stage.bins), 0);
     sheet_.clock.timed("otsu", [&] {
-      sheet_.reduce(*hu_, 0, [&](auto in, auto, std::int64_t begin, std::int64_t end) {
+      sheet_.reduce(source_of(stage), 0, [&](auto in, auto, std::int64_t begin, std::int64_t end) {
         return stages_.histogram(in, begin, end, histogram, stages_.memory);
       });
     });
     otsu_hu_ = otsu_threshold(histogram);
-    threshold(otsu_hu_, static_cast<double>(above_all_hu), false);
+    threshold(source_of(stage), otsu_hu_, static_cast<double>(above_all_hu), false);
   }
 
-  void threshold(double low_hu, double high_hu, bool inside) {
+  const Field<float>& source_of(const StageSettings& stage) const {
+    return stage.unfiltered ? *unfiltered_ : *hu_;
+  }
+
+  void threshold(const Field<float>& source, double low_hu, double high_hu, bool inside) {
     std::optional<Field<std::uint8_t>> before;
     if (inside) before.emplace(take_mask());
     labels_.reset();
     sheet_.clock.timed("threshold", [&] {
       Field<std::uint8_t> mask = sheet_.field<std::uint8_t>(geometry_.extent);
-      sheet_.local(*hu_, mask, 0, [&](auto in, auto out) {
+      sheet_.local(source, mask, 0, [&](auto in, auto out) {
         return stages_.threshold(in, out, static_cast<float>(low_hu), static_cast<float>(high_hu),
                                  stages_.memory);
       });
@@ -539,11 +548,13 @@ private:
 
   std::vector<std::uint32_t> candidates(const StageSettings& stage,
                                         const std::vector<LabelSums>& sums) {
-    const std::uint32_t seeded = stage.seed_mm ? label_at(*stage.seed_mm) : 0;
+    std::set<std::uint32_t> seeded;
+    for (const std::array<double, 3>& seed_mm : stage.seeds_mm)
+      seeded.insert(label_at(seed_mm));
     const double voxel_ml = geometry_.voxel_ml();
     std::vector<std::uint32_t> kept;
     for (std::uint32_t label = 1; label < sums.size(); ++label) {
-      if (stage.seed_mm && label != seeded) continue;
+      if (!stage.seeds_mm.empty() && seeded.count(label) == 0) continue;
       if (static_cast<double>(sums[label].voxels) * voxel_ml < stage.least_ml) continue;
       if (stage.off_sides && touches(sums[label], geometry_.extent, {true, true, false})) continue;
       kept.push_back(label);
@@ -628,11 +639,13 @@ private:
   }
 
   const CtImage& image_;
+  bool keeps_unfiltered_;
   Memory store_;
   Worksheet sheet_;
   Stages& stages_;
   Geometry geometry_; ///< of the fields that the stages now work on
   Hu original_, hu_;
+  Hu unfiltered_; ///< on the grid of hu_, before denoising; where the recipe asks for it
   std::optional<Field<std::uint8_t>> mask_;
   std::optional<Field<std::uint32_t>> labels_;
   std::uint32_t count_ = 0;
@@ -665,7 +678,7 @@ Geometry working_geometry(const Geometry& geometry, const Recipe& recipe) {
 Segmentation segment(Stages& stages, const CtImage& image, const Recipe& recipe,
                      const Tiling& tiling, KeepHu keep_hu) {
   stages.memory.peak_bytes = stages.memory.in_use_bytes;
-  Pipeline pipeline(stages, image, tiling);
+  Pipeline pipeline(stages, image, recipe, tiling);
   pipeline.load();
   for (const StageSettings& stage : recipe.stages)
     pipeline.run(stage);
@@ -675,7 +688,7 @@ Segmentation segment(Stages& stages, const CtImage& image, const Recipe& recipe,
 Segmentation segment_with(Stages& stages, const CtImage& image, const Recipe& recipe,
                           const Labeller& labeller, const Tiling& tiling, KeepHu keep_hu) {
   stages.memory.peak_bytes = stages.memory.in_use_bytes;
-  Pipeline pipeline(stages, image, tiling);
+  Pipeline pipeline(stages, image, recipe, tiling);
   pipeline.load();
   for (const StageSettings& stage : recipe.stages)
     pipeline.run(stage);

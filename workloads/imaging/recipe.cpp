@@ -8,6 +8,8 @@ namespace breakeven::imaging {
 
 namespace {
 
+constexpr std::size_t most_seeds = 1000;
+constexpr double farthest_mm = 1e5;
 constexpr double lowest_hu = -32768, highest_hu = 32767;
 
 const std::vector<std::pair<StageKind, std::string>>& names() {
@@ -42,15 +44,15 @@ const std::vector<std::string>& keys_of(StageKind kind) {
       {StageKind::median, {}},
       {StageKind::bilateral, {"sigma_mm", "sigma_hu", "radius_voxels"}},
       {StageKind::diffusion, {"iterations", "conductance", "time_step"}},
-      {StageKind::otsu, {"bins", "low_hu", "high_hu"}},
-      {StageKind::threshold, {"low_hu", "high_hu", "inside"}},
+      {StageKind::otsu, {"bins", "low_hu", "high_hu", "unfiltered"}},
+      {StageKind::threshold, {"low_hu", "high_hu", "inside", "unfiltered"}},
       {StageKind::dilate, morphology},
       {StageKind::erode, morphology},
       {StageKind::open, morphology},
       {StageKind::close, morphology},
       {StageKind::fill_holes, {}},
       {StageKind::components, {"connectivity"}},
-      {StageKind::keep, {"seed_mm", "largest", "least_ml", "off_sides"}},
+      {StageKind::keep, {"seeds_mm", "largest", "least_ml", "off_sides"}},
       {StageKind::watershed, {"least_height_mm"}},
   };
   return keys.at(kind);
@@ -79,16 +81,10 @@ void read_range(const Section& section, StageSettings& stage) {
     stage.high_hu = section.number("high_hu", lowest_hu, highest_hu, stage.high_hu);
     stage.bins = static_cast<int>(section.integer("bins", 2, 65536, stage.bins));
   }
+  stage.unfiltered = section.boolean("unfiltered", false);
   if (!(stage.low_hu < stage.high_hu))
     section.fail(section.has("high_hu") ? "high_hu" : "low_hu", "low_hu not below high_hu",
                  "a range of HU from low to high");
-}
-
-std::optional<std::array<double, 3>> read_seed(const Section& section) {
-  constexpr double farthest_mm = 1e5;
-  if (!section.has("seed_mm")) return {};
-  const std::vector<double> p = section.numbers("seed_mm", 3, -farthest_mm, farthest_mm);
-  return std::array<double, 3>{p[0], p[1], p[2]};
 }
 
 Connectivity read_connectivity(const Section& section) {
@@ -133,7 +129,7 @@ StageSettings read_stage(const Section& section) {
     stage.connectivity = read_connectivity(section);
     break;
   case StageKind::keep:
-    stage.seed_mm = read_seed(section);
+    stage.seeds_mm = section.points("seeds_mm", most_seeds, -farthest_mm, farthest_mm);
     stage.largest = static_cast<int>(section.integer("largest", 0, 1'000'000'000, 0));
     stage.least_ml = section.number("least_ml", 0, 1e6, 0.0);
     stage.off_sides = section.boolean("off_sides", false);
@@ -228,12 +224,14 @@ const std::vector<Key>& stage_keys() {
        "threshold: 32767 where absent; otsu: end of the histogram, 3071 where absent"},
       {"inside", "true or false",
        "threshold: only where the mask so far is set; false where absent"},
+      {"unfiltered", "true or false",
+       "threshold, otsu: of the HU before any denoising; false where absent"},
       {"element", "ball or box", "dilate, erode, open, close: ball where absent"},
       {"radius_mm", "number from 0.05 to 500", "dilate, erode, open, close: of the element"},
       {"connectivity", "6, 18 or 26", "components: 26 where absent"},
-      {"seed_mm", "[3 numbers]",
-       "keep: the object that holds this point, in millimetres to the patient's right, front and "
-       "head"},
+      {"seeds_mm", "[[3 numbers], ...]",
+       "keep: the objects that hold one of these points, each in millimetres to the patient's "
+       "right, front and head"},
       {"largest", "integer from 0 to 1000000000",
        "keep: so many of the largest objects; all of them where 0 or absent"},
       {"least_ml", "number from 0 to 1e6", "keep: objects of at least this volume; 0 where absent"},

@@ -5,7 +5,6 @@
 #include "sim/scenario/section.h"
 #include "workloads/imaging/stages.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,12 +42,13 @@ struct StageSettings {
   int bins = 256;                        ///< otsu
   double low_hu = -1024, high_hu = 3071; ///< otsu: of the histogram; threshold: [low, high)
   bool inside = false;                   ///< threshold: only where the mask was set before
+  bool unfiltered = false;               ///< threshold, otsu: of the HU before any denoising
   bool ball = true;                      ///< morphology: a ball or a box
   double radius_mm = 1;                  ///< morphology
   Connectivity connectivity = Connectivity::twenty_six;
-  std::optional<std::array<double, 3>> seed_mm; ///< keep: the object that holds this point; RAS
-  int largest = 0;                              ///< keep: so many of the largest; 0 is all
-  double least_ml = 0;                          ///< keep
+  std::vector<std::array<double, 3>> seeds_mm; ///< keep: objects that hold one of these; RAS
+  int largest = 0;                             ///< keep: so many of the largest; 0 is all
+  double least_ml = 0;                         ///< keep
   bool off_sides = false;     ///< keep: not those that touch the volume's x and y sides
   double least_height_mm = 1; ///< watershed
 };
