@@ -44,7 +44,7 @@ void PartialFile::publish() {
 }
 
 void PartialFile::fail(int error) const {
-  throw Failure("could not write '" + shown_ + "': " + std::strerror(error));
+  throw Failure("cannot write " + shown_ + ": " + std::strerror(error));
 }
 
 void write_whole_file(const std::filesystem::path& file, std::string_view bytes) {

@@ -54,7 +54,7 @@ TEST_CASE("a phantom, a folder and a file are read, with what is usual for the r
   CHECK(a.scan.empty());
   CHECK(a.phantom.extent == Extent{64, 64, 32});
   CHECK(a.phantom.spacing_mm[2] == 8);
-  CHECK(a.compression == Compression::jpeg_2000);
+  CHECK(a.compression == PixelCompression::jpeg_2000);
   CHECK(a.cases == 1);
   CHECK(a.memory_bytes == 0);
   CHECK(a.recipe.stages.size() == 1);

@@ -136,13 +136,13 @@ constexpr const char* study_uid = "2.25.1001";
 constexpr const char* series_uid = "2.25.1002";
 constexpr const char* implementation_uid = "2.25.1000";
 
-std::string syntax_of(Compression compression) {
+std::string syntax_of(PixelCompression compression) {
   switch (compression) {
-  case Compression::none:
+  case PixelCompression::none:
     return "1.2.840.10008.1.2.1";
-  case Compression::jpeg_2000:
+  case PixelCompression::jpeg_2000:
     return "1.2.840.10008.1.2.4.90";
-  case Compression::jpeg_ls:
+  case PixelCompression::jpeg_ls:
     return "1.2.840.10008.1.2.4.80";
   }
   return "";
@@ -175,7 +175,7 @@ std::array<double, 6> orientation_of(const Geometry& geometry) {
   return cosines;
 }
 
-std::string file_head(const std::string& instance_uid, Compression compression) {
+std::string file_head(const std::string& instance_uid, PixelCompression compression) {
   std::string group;
   append_text(group, 0x0002'0002, "UI", ct_image_storage);
   append_text(group, 0x0002'0003, "UI", instance_uid);
@@ -221,7 +221,7 @@ void append_elements(std::string& bytes, const CtImage& image, std::int64_t z,
   append_text(bytes, 0x0028'1054, "LO", "HU");
 }
 
-std::string slice_bytes(const CtImage& image, std::int64_t z, Compression compression) {
+std::string slice_bytes(const CtImage& image, std::int64_t z, PixelCompression compression) {
   const Extent& extent = image.geometry.extent;
   const int columns = static_cast<int>(extent.x), rows = static_cast<int>(extent.y);
   const std::span<const std::int16_t> pixels(image.stored.data() + z * extent.slice(),
@@ -230,13 +230,13 @@ std::string slice_bytes(const CtImage& image, std::int64_t z, Compression compre
   std::string bytes = file_head(instance_uid, compression);
   append_elements(bytes, image, z, instance_uid);
   switch (compression) {
-  case Compression::none:
+  case PixelCompression::none:
     append_pixels(bytes, pixels);
     break;
-  case Compression::jpeg_2000:
+  case PixelCompression::jpeg_2000:
     append_compressed(bytes, jpeg_2000_of(pixels, columns, rows));
     break;
-  case Compression::jpeg_ls:
+  case PixelCompression::jpeg_ls:
     append_compressed(bytes, jpeg_ls_of(pixels, columns, rows));
     break;
   }
@@ -250,13 +250,13 @@ const std::vector<std::string>& compression_names() {
   return names;
 }
 
-Compression compression_from(const std::string& name) {
+PixelCompression compression_from(const std::string& name) {
   const auto& names = compression_names();
-  return static_cast<Compression>(std::find(names.begin(), names.end(), name) - names.begin());
+  return static_cast<PixelCompression>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 void write_dicom_series(const std::filesystem::path& folder, const CtImage& image,
-                        Compression compression) {
+                        PixelCompression compression) {
   const std::int64_t slices = image.geometry.extent.z;
   std::string problem;
 #pragma omp parallel for schedule(dynamic)

@@ -10,14 +10,14 @@
 
 namespace breakeven::imaging {
 
-enum class Compression { none, jpeg_2000, jpeg_ls }; ///< all lossless
+enum class PixelCompression { none, jpeg_2000, jpeg_ls }; ///< all lossless
 /// As scenarios say: "none", "jpeg-2000", "jpeg-ls".
 const std::vector<std::string>& compression_names();
-Compression compression_from(const std::string& name);
+PixelCompression compression_from(const std::string& name);
 
 /// Writes `image`, whose stored values are int16, as `folder`/slice_NNNN.dcm. The folder exists.
 /// Throws Failure.
 void write_dicom_series(const std::filesystem::path& folder, const CtImage& image,
-                        Compression compression);
+                        PixelCompression compression);
 
 } // namespace breakeven::imaging

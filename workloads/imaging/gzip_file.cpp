@@ -2,6 +2,7 @@
 
 #include "sim/errors.h"
 #include "workloads/imaging/stages.h"
+#include "workloads/partial_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -156,50 +157,6 @@ std::size_t InputFile::read(void* to, std::size_t count) {
 
 namespace {
 
-[[noreturn]] void cannot_write(const fs::path& path, int error) {
-  throw Failure("cannot write " + shown_path(path) + ": " + std::strerror(error));
-}
-
-/// A file under a temporary name, removed again unless published.
-class PartialFile {
-public:
-  explicit PartialFile(const fs::path& path) : path_(path), temporary_(path.string() + ".partial") {
-    std::error_code error;
-    if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-    if (error) cannot_write(path.parent_path(), error.value());
-    if (fs::is_directory(path, error)) cannot_write(path, EISDIR);
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) cannot_write(path, errno);
-  }
-  ~PartialFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-
-  void write(const char* bytes, std::size_t count) {
-    while (count > 0) {
-      const ssize_t written = ::write(descriptor_, bytes, count);
-      if (written < 0 && errno != EINTR) cannot_write(path_, errno);
-      if (written <= 0) continue;
-      bytes += written;
-      count -= static_cast<std::size_t>(written);
-    }
-  }
-  /// Some file systems report a full disk only at fsync or close.
-  void publish() {
-    if (fsync(descriptor_) != 0 && errno != EINVAL) cannot_write(path_, errno);
-    if (close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) cannot_write(path_, errno);
-    temporary_.clear();
-  }
-
-private:
-  fs::path path_, temporary_;
-  int descriptor_ = -1;
-};
-
 /// A piece of a gzip file that can be made without the others: a deflate stream that ends at a byte
 /// and, but for the last piece, goes on.
 struct Deflated {
@@ -240,15 +197,17 @@ std::string little_endian(std::uint32_t value) {
 
 } // namespace
 
-void write_whole_file(const fs::path& path, std::size_t size, Compression compression,
-                      const std::function<void(std::size_t, std::span<char>)>& fill) {
+void write_packed_file(const fs::path& path, std::size_t size, Packing packing,
+                       const std::function<void(std::size_t, std::span<char>)>& fill) {
   constexpr std::size_t piece_bytes = std::size_t{1} << 20;
   const std::size_t pieces = std::max<std::size_t>(1, (size + piece_bytes - 1) / piece_bytes);
   const std::size_t batch = 2 * static_cast<std::size_t>(omp_get_max_threads());
-  PartialFile file(path);
+  std::error_code refused; // said by PartialFile, which then has no folder to write to
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), refused);
+  PartialFile file(path, shown_path(path));
   // RFC 1952: deflate, no name, no time, fastest-or-best not stated, made on Unix.
   constexpr char header[] = {0x1F, '\x8B', 8, 0, 0, 0, 0, 0, 0, 3};
-  if (compression == Compression::gzip) file.write(header, sizeof header);
+  if (packing == Packing::gzip) file.write({header, sizeof header});
 
   uLong crc = crc32(0, nullptr, 0);
   std::vector<std::vector<char>> raw(std::min(batch, pieces));
@@ -260,22 +219,22 @@ void write_whole_file(const fs::path& path, std::size_t size, Compression compre
       const std::size_t offset = (first + i) * piece_bytes;
       raw[i].resize(std::min(piece_bytes, size - offset));
       fill(offset, raw[i]);
-      if (compression == Compression::gzip) packed[i] = deflated(raw[i], first + i + 1 == pieces);
+      if (packing == Packing::gzip) packed[i] = deflated(raw[i], first + i + 1 == pieces);
     }
     for (std::size_t i = 0; i < count; ++i) {
-      if (compression == Compression::none) {
-        file.write(raw[i].data(), raw[i].size());
+      if (packing == Packing::none) {
+        file.write({raw[i].data(), raw[i].size()});
         continue;
       }
       if (!packed[i].is_done) throw Failure("not enough memory to pack " + shown_path(path));
-      file.write(packed[i].bytes.data(), packed[i].bytes.size());
+      file.write(packed[i].bytes);
       crc = crc32_combine(crc, packed[i].crc, static_cast<z_off_t>(raw[i].size()));
     }
   }
-  if (compression == Compression::gzip) {
+  if (packing == Packing::gzip) {
     const std::string trailer = little_endian(static_cast<std::uint32_t>(crc))
                                 + little_endian(static_cast<std::uint32_t>(size));
-    file.write(trailer.data(), trailer.size());
+    file.write(trailer);
   }
   file.publish();
 }

@@ -56,12 +56,12 @@ private:
   std::vector<unsigned char> buffer_;
 };
 
-enum class Compression { none, gzip };
+enum class Packing { none, gzip };
 
 /// Writes `size` bytes that `fill(offset, piece)` supplies, called from several threads at a time,
 /// once for each piece. The file's bytes depend on nothing else, not on threads or the clock. It
 /// gets its name only when all is on the disk; throws Failure with the system's text otherwise.
-void write_whole_file(const std::filesystem::path& path, std::size_t size, Compression compression,
-                      const std::function<void(std::size_t offset, std::span<char> piece)>& fill);
+void write_packed_file(const std::filesystem::path& path, std::size_t size, Packing packing,
+                       const std::function<void(std::size_t offset, std::span<char> piece)>& fill);
 
 } // namespace breakeven::imaging

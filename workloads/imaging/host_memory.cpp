@@ -13,6 +13,8 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <memory>
 #include <string>
 
 namespace breakeven::imaging {
@@ -27,15 +29,55 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
                             static_cast<double>(bytes) * 1e-9, where, why));
 }
 
-void* allocate(std::size_t bytes) {
-  // Large blocks start at a huge page and ask for them: a volume has 500 times fewer page faults.
-  const std::size_t unit = bytes >= 8 * huge_page ? huge_page : alignment;
-  const std::size_t rounded = std::max(unit, (bytes + unit - 1) / unit * unit);
-  void* data = std::aligned_alloc(unit, rounded);
-  if (data == nullptr) no_room(bytes, "memory", "the system refuses it");
-  if (unit == huge_page) madvise(data, rounded, MADV_HUGEPAGE);
-  return data;
+/// Large blocks start at a huge page and ask for them: a volume has 500 times fewer page faults.
+std::size_t unit_for(std::size_t bytes) { return bytes >= 8 * huge_page ? huge_page : alignment; }
+std::size_t rounded_up(std::size_t bytes) {
+  const std::size_t unit = unit_for(bytes);
+  return std::max(unit, (bytes + unit - 1) / unit * unit);
 }
+
+/// Large blocks that were given back and wait for their like: the stages of a case, and of the
+/// cases after it, ask for the same sizes again, and memory that was never touched costs a page
+/// fault for each page. As CUDA's pool does on the other side.
+class Pool {
+public:
+  Pool() = default;
+  ~Pool() { empty(); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  void* allocate(std::size_t bytes) {
+    const std::size_t rounded = rounded_up(bytes);
+    if (const auto found = free_.find(rounded); found != free_.end()) {
+      void* data = found->second;
+      free_.erase(found);
+      return data;
+    }
+    void* data = std::aligned_alloc(unit_for(bytes), rounded);
+    if (data == nullptr) {
+      empty();
+      data = std::aligned_alloc(unit_for(bytes), rounded);
+    }
+    if (data == nullptr) no_room(bytes, "memory", "the system refuses it");
+    if (unit_for(bytes) == huge_page) madvise(data, rounded, MADV_HUGEPAGE);
+    return data;
+  }
+  void release(void* data, std::size_t bytes) {
+    constexpr std::size_t most_kept = 8;
+    if (unit_for(bytes) != huge_page || free_.size() >= most_kept)
+      std::free(data);
+    else
+      free_.emplace(rounded_up(bytes), data);
+  }
+
+private:
+  void empty() {
+    for (const auto& [bytes, data] : free_)
+      std::free(data);
+    free_.clear();
+  }
+  std::multimap<std::size_t, void*> free_;
+};
 
 void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
@@ -60,8 +102,9 @@ void* map_scratch_file(const std::filesystem::path& folder, std::size_t bytes) {
 
 Memory host_memory() {
   Memory memory;
-  memory.allocate = allocate;
-  memory.release = [](void* data, std::size_t) { std::free(data); };
+  const auto pool = std::make_shared<Pool>();
+  memory.allocate = [pool](std::size_t bytes) { return pool->allocate(bytes); };
+  memory.release = [pool](void* data, std::size_t bytes) { pool->release(data, bytes); };
   memory.copy_in = copy;
   memory.copy_out = copy;
   memory.synchronise = [] {};

@@ -7,7 +7,8 @@
 
 namespace breakeven::imaging {
 
-/// Ordinary memory.
+/// Ordinary memory. A few large blocks are kept for their like until the Memory and its copies end;
+/// not for several threads at once.
 Memory host_memory();
 
 /// Memory that lies in files of `folder`, for volumes larger than RAM: the kernel writes it out and

@@ -571,19 +571,19 @@ void write_labels_as(const fs::path& path, const Volume<std::uint32_t>& labels, 
   const bool is_gzip = path.extension() == ".gz";
   // The header is a multiple of every type's size, so pieces never cut a label.
   static_assert((nifti1_bytes + extension_flag_bytes) % sizeof(T) == 0);
-  write_whole_file(path, header.size() + labels.voxels.size() * sizeof(T),
-                   is_gzip ? Compression::gzip : Compression::none,
-                   [&](std::size_t offset, std::span<char> piece) {
-                     std::size_t done = 0;
-                     for (; offset + done < header.size() && done < piece.size(); ++done)
-                       piece[done] = header[offset + done];
-                     const std::size_t first = (offset + done - header.size()) / sizeof(T);
-                     const std::size_t count = (piece.size() - done) / sizeof(T);
-                     for (std::size_t i = 0; i < count; ++i) {
-                       const T label = static_cast<T>(labels.voxels[first + i]);
-                       std::memcpy(piece.data() + done + i * sizeof(T), &label, sizeof(T));
-                     }
-                   });
+  write_packed_file(path, header.size() + labels.voxels.size() * sizeof(T),
+                    is_gzip ? Packing::gzip : Packing::none,
+                    [&](std::size_t offset, std::span<char> piece) {
+                      std::size_t done = 0;
+                      for (; offset + done < header.size() && done < piece.size(); ++done)
+                        piece[done] = header[offset + done];
+                      const std::size_t first = (offset + done - header.size()) / sizeof(T);
+                      const std::size_t count = (piece.size() - done) / sizeof(T);
+                      for (std::size_t i = 0; i < count; ++i) {
+                        const T label = static_cast<T>(labels.voxels[first + i]);
+                        std::memcpy(piece.data() + done + i * sizeof(T), &label, sizeof(T));
+                      }
+                    });
 }
 
 } // namespace

@@ -17,7 +17,7 @@ struct Settings {
   Model model = Model::classical;
   std::filesystem::path scan; ///< a file or a folder; empty: the phantom
   PhantomSpec phantom;
-  Compression compression = Compression::jpeg_2000; ///< of the phantom's slices
+  PixelCompression compression = PixelCompression::jpeg_2000; ///< of the phantom's slices
   std::int64_t cases = 1;
   double memory_bytes = 0; ///< that a case may take in the path's memory; 0 is what is free
   Recipe recipe;           ///< unet: only what comes before the network
