@@ -94,6 +94,15 @@ double bytes_per_voxel(Job& job, Path path, const CtImage& image) {
       .first->second;
 }
 
+/// What the network itself takes for a whole case; 0 for the classical model.
+double network_bytes(const Job& job, Path path) {
+  const Settings& settings = job.settings;
+  if (settings.model != Model::unet) return 0;
+  const Extent extent = working_geometry(job.scan, settings.recipe).extent;
+  return static_cast<double>(
+      predict_memory(settings.unet, extent, path, settings.precision).total());
+}
+
 // ---- phases ----
 
 void add_phase(std::vector<Phase>& phases, const Phase& phase) {
@@ -203,7 +212,8 @@ Run run_counted(Job& job, Path path, const Slice& slice) {
   set_scales(job, one, part, voxels, run.phases);
   as_whole_case(job, voxels, run.phases);
   note_memory(result.peak_bytes / static_cast<double>(voxels)
-                  * static_cast<double>(job.scan.extent.voxels()),
+                      * static_cast<double>(job.scan.extent.voxels())
+                  + network_bytes(job, Path::cuda),
               run.phases);
   return run;
 }
@@ -219,10 +229,10 @@ Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::pa
     if (job.settings.model == Model::unet) decoded.image = middle_of(decoded.image, part);
     const CtImage& image = decoded.image;
     voxels = image.geometry.extent.voxels();
-    predicted = bytes_per_voxel(job, path, image) * static_cast<double>(voxels);
     const Tiling tiling = tiling_for(stages_for(job, path), image.geometry, job.settings.recipe,
                                      bytes_per_voxel(job, path, image), job.settings.memory_bytes,
                                      job.scratch.path());
+    predicted = tiling.predicted_peak_bytes;
     const Segmentation result = segment_part(job, path, image, tiling, KeepHu::yes);
     peak = std::max(peak, result.peak_bytes);
     run.checksum = hash_of(run.checksum, result);
@@ -233,7 +243,8 @@ Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::pa
     if (interrupted()) break;
   }
   set_scales(job, slice, part, voxels, run.phases);
-  note_memory(bytes_per_voxel(job, path, {}) * static_cast<double>(job.scan.extent.voxels()),
+  note_memory(bytes_per_voxel(job, path, {}) * static_cast<double>(job.scan.extent.voxels())
+                  + network_bytes(job, path),
               run.phases);
   run.phases.front().work.counts = {
       {"slices", static_cast<double>(part.z) * static_cast<double>(slice.units.size())},

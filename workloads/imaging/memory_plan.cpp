@@ -64,7 +64,7 @@ Tiling tiling_for(Stages& stages, const Geometry& scan, const Recipe& recipe,
                   const std::filesystem::path& scratch) {
   const double limit = limit_bytes > 0 ? limit_bytes : share_of_free * stages.memory.free_bytes();
   const double whole = bytes_per_voxel * static_cast<double>(scan.extent.voxels());
-  if (whole <= limit) return {};
+  if (whole <= limit) return {0, {}, whole};
   const double slice = bytes_per_voxel * static_cast<double>(scan.extent.slice());
   const std::int64_t halo = largest_halo(scan, recipe);
   const auto fitting = static_cast<std::int64_t>(std::floor(limit / slice)) - 2 * halo;
@@ -75,6 +75,7 @@ Tiling tiling_for(Stages& stages, const Geometry& scan, const Recipe& recipe,
                               limit * 1e-9));
   Tiling tiling;
   tiling.slab_slices = std::min(fitting, scan.extent.z);
+  tiling.predicted_peak_bytes = slice * static_cast<double>(tiling.slab_slices + 2 * halo);
   const bool fits_ram =
       stages.path != Path::openmp && whole <= share_of_free * available_ram_bytes();
   if (!fits_ram) tiling.scratch_folder = scratch;

@@ -16,6 +16,7 @@ namespace breakeven::imaging {
 struct Tiling {
   std::int64_t slab_slices = 0;         ///< slices of a slab, without its halo
   std::filesystem::path scratch_folder; ///< where the volumes lie meanwhile; empty: in RAM
+  double predicted_peak_bytes = 0;      ///< of the path's memory; 0 where nobody predicted it
 };
 
 struct Segmentation {
