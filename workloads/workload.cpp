@@ -41,6 +41,9 @@ void add(Work& sum, const Work& more) {
       sum.lane_instructions / sum.simt_efficiency + more.lane_instructions / more.simt_efficiency;
   sum.lane_instructions += more.lane_instructions;
   if (issued > 0) sum.simt_efficiency = sum.lane_instructions / issued;
+  sum.fp32_flops += more.fp32_flops;
+  sum.tensor_fp16_flops += more.tensor_fp16_flops;
+  sum.tensor_tf32_flops += more.tensor_tf32_flops;
   sum.dram_bytes += more.dram_bytes;
   sum.cached_bytes += more.cached_bytes;
   sum.working_set_bytes = std::max(sum.working_set_bytes, more.working_set_bytes);

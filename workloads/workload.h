@@ -31,8 +31,12 @@ enum class Repeats { per_job, per_unit };
 /// Counted work of one phase of one run. Zero means none was counted. All byte figures are
 /// requested by the code, before any cache.
 struct Work {
-  double lane_instructions = 0;  ///< instructions x lanes that needed them, as if none diverged
-  double simt_efficiency = 1;    ///< useful lanes / issued lanes over groups of 32, in (0, 1]
+  double lane_instructions = 0; ///< instructions x lanes that needed them, as if none diverged
+  double simt_efficiency = 1;   ///< useful lanes / issued lanes over groups of 32, in (0, 1]
+  double fp32_flops = 0;        ///< of multiply-adds among lane_instructions, two each
+  /// Of dense matrix products for tensor cores, by the format that their inputs are rounded to; a
+  /// multiply-add is two. Not among lane_instructions.
+  double tensor_fp16_flops = 0, tensor_tf32_flops = 0;
   double dram_bytes = 0;         ///< streamed once; too large for any cache
   double cached_bytes = 0;       ///< re-read data, served by L2 where it fits
   double working_set_bytes = 0;  ///< how much distinct data the cached bytes touch
@@ -47,8 +51,8 @@ struct Work {
   double count(const std::string& name) const; ///< 0 where the name was not counted
 };
 
-/// Adds counts, bytes and instructions; weighs SIMT efficiency by instructions issued; keeps the
-/// larger working set and parallel width.
+/// Adds counts, bytes, operations and instructions; weighs SIMT efficiency by instructions issued;
+/// keeps the larger working set and parallel width.
 void add(Work& sum, const Work& more);
 
 /// The part of the whole job that is really run.

@@ -26,16 +26,19 @@ template <class Row, class Key>
 std::vector<Row> read_rows(const std::filesystem::path& file,
                            const std::vector<CatalogColumn<Row>>& columns, Key key,
                            const std::function<void(const Row&, const CsvRow&)>& check) {
-  std::vector<std::string> names;
+  std::vector<std::string> required;
   for (const auto& column : columns)
-    names.push_back(column.name);
-  const auto csv = read_csv(file, names);
+    if (!column.later) required.push_back(column.name);
+  const auto csv = read_csv(file, required);
+  const auto is_there = [&](const std::string& name) {
+    return std::find(csv->header.begin(), csv->header.end(), name) != csv->header.end();
+  };
   std::vector<Row> rows;
   std::set<std::string> seen;
   for (const CsvRow& line : csv->rows) {
     Row row;
     for (const auto& column : columns)
-      column.read(row, line, column.name);
+      if (!column.later || is_there(column.name)) column.read(row, line, column.name);
     if (!seen.insert(key(row)).second)
       throw BadInput(line.file(), line.line(), "'" + key(row) + "' a second time", "each once");
     check(row, line);

@@ -19,6 +19,8 @@ struct Gpu {
   double clock_mhz = 0;                      ///< boost
   std::optional<double> sustained_clock_mhz; ///< under a power cap, where measured rates show one
   double fp32_tflops = 0;
+  /// What matrix products reach on tensor cores, FP32 sums; unset where a GPU has none for them.
+  std::optional<double> tensor_fp16_tflops, tensor_tf32_tflops;
   double memory_gib = 0;
   double memory_gb_per_s = 0;  ///< measured where `memory_evidence` says so
   std::string memory_evidence; ///< "measured" or "assumed"

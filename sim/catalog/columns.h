@@ -15,6 +15,7 @@ template <class Row>
 struct CatalogColumn {
   std::string name, meaning;
   std::function<void(Row&, const CsvRow&, const std::string& column)> read;
+  bool later = false; ///< added since version 0.1.0: a file without it leaves the figure unknown
 };
 
 const std::vector<CatalogColumn<Gpu>>& gpu_columns();

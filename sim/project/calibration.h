@@ -31,6 +31,19 @@ constexpr Interval irregular_utilisation{0.08, 0.15, 0.28};
 /// start an instruction in a half to three quarters of the cycles.
 constexpr Interval regular_utilisation{0.35, 0.55, 0.8};
 
+/// Share of the tensor cores' rate on large matrices that 3-D convolutions reach: few channels, and
+/// layers too small to fill the GPU, keep them from it. Assumed, around rows published for
+/// nnU-Net's network (NVIDIA/DeepLearningExamples, commit 4da7bf28, PyTorch/Segmentation/nnUNet,
+/// PyTorch 22.11, channels last): 0.965 TFLOP a patch of 128^3 in 14.6 ms (A100 80 GB, FP16), 28.6
+/// ms (A100, TF32) and 27.1 ms (V100 32 GB, FP16) are 0.24, 0.25 and 0.38 of the catalog's rates,
+/// norms included; larger batches give up to 0.40. The low point allows for activations channel by
+/// channel: an earlier release (commit 1347d7c) had those, and 0.10 and 0.21 in FP16 at a batch of
+/// four. MLPerf 3.0's 3.501 samples/s of KiTS19 on an A100-PCIe and 1.076 on an L4 are no check of
+/// it: INT8 in TensorRT, and the windows a sample takes are not published (64, which 320 voxels a
+/// side would need, give 0.34 and 0.27 of the INT8 peaks). Plain products of large matrices would
+/// be projected too slow by this.
+constexpr Interval tensor_utilisation{0.12, 0.28, 0.45};
+
 /// Instructions that count as irregular for each access that waits for the one before it. Assumed:
 /// a triangle test is about 45, a pair of boxes 32 (Aila and Laine 2009, counted from the source).
 constexpr double irregular_instructions_per_dependent_access = 45;

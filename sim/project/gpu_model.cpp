@@ -13,7 +13,8 @@ namespace known = calibration;
 
 /// What the model needs to know of a GPU, at one point of each figure's range.
 struct GpuRates {
-  double multiprocessors = 0, threads = 0, l2_bytes = 0;
+  double multiprocessors = 0, threads = 0, l2_bytes = 0, fp32_lanes = 0;
+  double tensor_fp16_per_s = 0, tensor_tf32_per_s = 0, tensor_utilisation = 0;
   double clock_hz = 0, irregular_utilisation = 0, regular_utilisation = 0;
   double dram_bytes_per_s = 0, bandwidth_utilisation = 0, l2_bytes_per_s = 0;
   double l1_hit_share = 0, l2_hit_exponent = 0;
@@ -22,7 +23,8 @@ struct GpuRates {
 };
 
 struct ResourceTimes {
-  double issue = 0, dram = 0, l2 = 0, l2_misses = 0, latency = 0, launch = 0, atomics = 0;
+  double issue = 0, tensor = 0, dram = 0, l2 = 0, l2_misses = 0, latency = 0, launch = 0,
+         atomics = 0;
 };
 
 Interval clock_hz(const Gpu& gpu) {
@@ -32,6 +34,28 @@ Interval clock_hz(const Gpu& gpu) {
   // memory draws less power and runs somewhere between the two.
   const double sustained_hz = std::min(*gpu.sustained_clock_mhz * 1e6, boost_hz);
   return {sustained_hz, std::sqrt(sustained_hz * boost_hz), boost_hz};
+}
+
+/// Products go to the lanes as multiply-adds where there are no tensor cores for them, or where the
+/// lanes are faster: libraries of convolutions try both.
+Work as_run_by(const Gpu& gpu, Work work, double tensor_utilisation, double lane_tflops) {
+  Work multiply_adds;
+  const auto choose = [&](double& flops, double tensor_tflops) {
+    if (tensor_tflops * tensor_utilisation > lane_tflops) return;
+    multiply_adds.fp32_flops += flops;
+    flops = 0;
+  };
+  choose(work.tensor_fp16_flops, gpu.tensor_fp16_tflops.value_or(0));
+  choose(work.tensor_tf32_flops, gpu.tensor_tf32_tflops.value_or(0));
+  multiply_adds.lane_instructions = multiply_adds.fp32_flops / 2;
+  add(work, multiply_adds);
+  return work;
+}
+
+Work as_likely_run_by(const Gpu& gpu, const Work& work) {
+  const double sustained_share = clock_hz(gpu).likely / (gpu.clock_mhz * 1e6);
+  return as_run_by(gpu, work, known::tensor_utilisation.likely,
+                   gpu.fp32_tflops * sustained_share * known::regular_utilisation.likely);
 }
 
 Interval dram_bytes_per_s(const Gpu& gpu) {
@@ -54,11 +78,17 @@ Interval launch_s(const Gpu& gpu) {
   return 1e-6 * known::unknown_launch_us;
 }
 
+/// A lane's multiply-add is two operations.
+double fp32_lanes(const Gpu& gpu) { return gpu.fp32_tflops * 1e12 / (2 * gpu.clock_mhz * 1e6); }
+
 GpuRates fixed_rates(const Gpu& gpu) {
   GpuRates rates;
   rates.multiprocessors = gpu.multiprocessors;
   rates.threads = static_cast<double>(gpu.multiprocessors) * gpu.max_threads_per_multiprocessor;
   rates.l2_bytes = gpu.l2_mb * 1e6;
+  rates.fp32_lanes = fp32_lanes(gpu);
+  rates.tensor_fp16_per_s = gpu.tensor_fp16_tflops.value_or(0) * 1e12;
+  rates.tensor_tf32_per_s = gpu.tensor_tf32_tflops.value_or(0) * 1e12;
   return rates;
 }
 
@@ -67,6 +97,7 @@ std::vector<Uncertain<GpuRates>> uncertain_rates(const Gpu& gpu) {
       {&GpuRates::clock_hz, clock_hz(gpu)},
       {&GpuRates::irregular_utilisation, known::irregular_utilisation},
       {&GpuRates::regular_utilisation, known::regular_utilisation},
+      {&GpuRates::tensor_utilisation, known::tensor_utilisation},
       {&GpuRates::dram_bytes_per_s, dram_bytes_per_s(gpu)},
       {&GpuRates::bandwidth_utilisation, known::bandwidth_utilisation},
       {&GpuRates::l2_bytes_per_s, l2_bytes_per_s(gpu)},
@@ -88,6 +119,12 @@ double issue_seconds(double lane_instructions, const Work& work, double multipro
          / (multiprocessors * known::issues_per_clock * clock_hz);
 }
 
+/// Volta, Turing and the A100 have half as many FP32 lanes as they issue instructions to: code of
+/// multiply-adds alone waits for those.
+double multiply_add_seconds(const Work& work, double fp32_lanes, double clock_hz) {
+  return work.fp32_flops > 0 ? work.fp32_flops / 2 / (fp32_lanes * clock_hz) : 0;
+}
+
 double issue_seconds(const Work& work, const GpuRates& rates) {
   const double irregular =
       std::min(work.lane_instructions,
@@ -95,8 +132,17 @@ double issue_seconds(const Work& work, const GpuRates& rates) {
   const auto seconds = [&](double instructions) {
     return issue_seconds(instructions, work, rates.multiprocessors, rates.clock_hz);
   };
-  return seconds(irregular) / rates.irregular_utilisation
-         + seconds(work.lane_instructions - irregular) / rates.regular_utilisation;
+  const double issued = seconds(irregular) / rates.irregular_utilisation
+                        + seconds(work.lane_instructions - irregular) / rates.regular_utilisation;
+  return std::max(issued, multiply_add_seconds(work, rates.fp32_lanes, rates.clock_hz)
+                              / rates.regular_utilisation);
+}
+
+/// On tensor cores that are never idle.
+double tensor_seconds(const Work& work, const GpuRates& rates) {
+  const auto seconds = [](double flops, double per_s) { return flops > 0 ? flops / per_s : 0; };
+  return seconds(work.tensor_fp16_flops, rates.tensor_fp16_per_s)
+         + seconds(work.tensor_tf32_flops, rates.tensor_tf32_per_s);
 }
 
 double l2_hit_share(const Work& work, const GpuRates& rates) {
@@ -118,6 +164,7 @@ ResourceTimes resource_times(const Work& work, const GpuRates& rates) {
   const double beyond_l1 = work.cached_bytes * (1 - rates.l1_hit_share);
   ResourceTimes times;
   times.issue = issue_seconds(work, rates);
+  times.tensor = tensor_seconds(work, rates) / rates.tensor_utilisation;
   times.dram = work.dram_bytes / rates.dram_bytes_per_s / rates.bandwidth_utilisation;
   times.l2 = beyond_l1 / rates.l2_bytes_per_s / rates.bandwidth_utilisation; // misses pass it too
   times.l2_misses =
@@ -140,15 +187,19 @@ double smooth_maximum(std::initializer_list<double> values) {
 /// Misses share the bus with the streams; the other resources work side by side.
 double kernel_seconds(const ResourceTimes& times) {
   return times.launch + times.atomics
-         + smooth_maximum({times.issue, times.dram + times.l2_misses, times.l2, times.latency});
+         + smooth_maximum(
+             {times.issue, times.tensor, times.dram + times.l2_misses, times.l2, times.latency});
 }
 
 std::string longest(const ResourceTimes& times, double link_s) {
-  const std::pair<const char*, double> candidates[] = {
-      {"issue", times.issue},   {"dram", times.dram + times.l2_misses},
-      {"l2", times.l2},         {"latency", times.latency},
-      {"launch", times.launch}, {"atomics", times.atomics},
-      {"link", link_s}};
+  const std::pair<const char*, double> candidates[] = {{"issue", times.issue},
+                                                       {"tensor", times.tensor},
+                                                       {"dram", times.dram + times.l2_misses},
+                                                       {"l2", times.l2},
+                                                       {"latency", times.latency},
+                                                       {"launch", times.launch},
+                                                       {"atomics", times.atomics},
+                                                       {"link", link_s}};
   return std::max_element(std::begin(candidates), std::end(candidates),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -161,10 +212,10 @@ GpuRates likely_rates(const Gpu& gpu) {
   return rates;
 }
 
-constexpr double ResourceTimes::*resources[] = {&ResourceTimes::issue,   &ResourceTimes::dram,
-                                                &ResourceTimes::l2,      &ResourceTimes::l2_misses,
-                                                &ResourceTimes::latency, &ResourceTimes::launch,
-                                                &ResourceTimes::atomics};
+constexpr double ResourceTimes::*resources[] = {&ResourceTimes::issue,     &ResourceTimes::tensor,
+                                                &ResourceTimes::dram,      &ResourceTimes::l2,
+                                                &ResourceTimes::l2_misses, &ResourceTimes::latency,
+                                                &ResourceTimes::launch,    &ResourceTimes::atomics};
 
 /// The uncertainty of each resource's time by itself, then all low and all high together. Moving
 /// one rate at a time through the maximum would not do: where two resources bind, speeding up
@@ -192,7 +243,8 @@ Interval host_link_gb_per_s(const Gpu& gpu, const Instance& instance) {
   return around(gpu.host_link_gb_per_s, known::unmeasured_link);
 }
 
-GpuPhase project_on_gpu(const Work& work, const Gpu& gpu, const Interval& link_gb_per_s) {
+GpuPhase project_on_gpu(const Work& counted, const Gpu& gpu, const Interval& link_gb_per_s) {
+  const Work work = as_likely_run_by(gpu, counted);
   const double gigabytes = (work.host_to_device_bytes + work.device_to_host_bytes) * 1e-9;
   const Interval link_s{gigabytes / link_gb_per_s.high, gigabytes / link_gb_per_s.likely,
                         gigabytes / link_gb_per_s.low};
@@ -203,10 +255,13 @@ GpuPhase project_on_gpu(const Work& work, const Gpu& gpu, const Interval& link_g
   return phase;
 }
 
-double ceiling_seconds(const Work& work, const Gpu& gpu) {
-  return std::max(
-      issue_seconds(work.lane_instructions, work, gpu.multiprocessors, gpu.clock_mhz * 1e6),
-      work.dram_bytes / dram_bytes_per_s(gpu).high);
+double ceiling_seconds(const Work& counted, const Gpu& gpu) {
+  const Work work = as_run_by(gpu, counted, 1, gpu.fp32_tflops);
+  const double boost_hz = gpu.clock_mhz * 1e6;
+  return std::max({issue_seconds(work.lane_instructions, work, gpu.multiprocessors, boost_hz),
+                   multiply_add_seconds(work, fp32_lanes(gpu), boost_hz),
+                   tensor_seconds(work, fixed_rates(gpu)),
+                   work.dram_bytes / dram_bytes_per_s(gpu).high});
 }
 
 } // namespace breakeven

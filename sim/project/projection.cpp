@@ -102,6 +102,9 @@ Known what_is_known(const std::vector<Measurement>& measurements) {
 Work times(const Work& work, double factor) {
   Work scaled = work;
   scaled.lane_instructions *= factor;
+  scaled.fp32_flops *= factor;
+  scaled.tensor_fp16_flops *= factor;
+  scaled.tensor_tf32_flops *= factor;
   scaled.dram_bytes *= factor;
   scaled.cached_bytes *= factor;
   scaled.dependent_accesses *= factor;
@@ -117,6 +120,10 @@ Work times(const Work& work, double factor) {
 /// Slice to whole job for what happens once, slice to one unit for what happens once a unit.
 double slice_to_machine(const Measurement& row, double job_units) {
   return row.repeats == Repeats::per_job ? row.job_over_slice : row.job_over_slice / job_units;
+}
+
+void add_note(Projection& projection, const std::string& note) {
+  projection.note += (projection.note.empty() ? "" : "; ") + note;
 }
 
 // ---- what was measured here ----
@@ -176,6 +183,32 @@ void measured_here(Projection& projection, const Known& here, const PathRows& ro
   assemble(projection, phases, device_processor);
 }
 
+// ---- precision ----
+
+/// Products that the GPU side rounds for tensor cores and the CPU side does not: part of the
+/// speed-up is then the lower precision. And those that this GPU has no tensor cores for.
+void note_precision(Projection& projection, const Known& here, const PathRows& rows,
+                    const Gpu* gpu) {
+  const auto are_counted = [](const PathRows& path, double Work::*flops) {
+    return std::any_of(path.phases.begin(), path.phases.end(),
+                       [&](const Measurement* row) { return row->work.*flops > 0; });
+  };
+  const auto note = [&](const char* format, double Work::*flops,
+                        std::optional<double> Gpu::*tflops) {
+    if (!are_counted(rows, flops)) return;
+    if (gpu != nullptr && !(gpu->*tflops))
+      add_note(projection, fmt::format("no tensor cores for {0} in the catalog: products in {0} "
+                                       "are taken at the FP32 rate",
+                                       format));
+    else if (!are_counted(here.cpu_side, flops))
+      add_note(projection, fmt::format("the GPU multiplies in {} where the CPU side does not: part "
+                                       "of the speed-up is the precision",
+                                       format));
+  };
+  note("FP16", &Work::tensor_fp16_flops, &Gpu::tensor_fp16_tflops);
+  note("TF32", &Work::tensor_tf32_flops, &Gpu::tensor_tf32_tflops);
+}
+
 // ---- CPU instances ----
 
 MachinePhase phase_on_cpu(const Measurement& row, const Interval& spread, const Known& here,
@@ -197,10 +230,6 @@ double working_set_bytes(const PathRows& rows) {
 std::string too_large(double bytes, double memory_gib, const std::string& whose) {
   return fmt::format("needs {:.1f} GiB of memory, {} has {:.1f}", bytes / bytes_per_gib, whose,
                      memory_gib);
-}
-
-void add_note(Projection& projection, const std::string& note) {
-  projection.note += (projection.note.empty() ? "" : "; ") + note;
 }
 
 void note_cpu_distance(Projection& projection, const Known& here, const CpuMachine& target) {
@@ -368,12 +397,16 @@ void note_gpu_doubts(Projection& projection, const Gpu& gpu, const Instance& ins
                          *gpu.sustained_clock_mhz, gpu.clock_mhz));
 }
 
+bool uses_tensor_cores(const Work& work) {
+  return work.tensor_fp16_flops > 0 || work.tensor_tf32_flops > 0;
+}
+
 /// A phase that launches kernels on lanes that need no instructions was not counted; taking it as
 /// free would flatter the GPU.
 std::string uncounted_phase(const PathRows& rows) {
   for (const Measurement* row : rows.phases)
     if (row->processor == Processor::gpu && row->work.launches > 0 && row->work.parallel_width > 0
-        && row->work.lane_instructions <= 0)
+        && row->work.lane_instructions <= 0 && !uses_tensor_cores(row->work))
       return row->phase;
   return "";
 }
@@ -407,6 +440,7 @@ void on_gpu_instance(Projection& projection, const Known& here, const Instance& 
   projection.in_range = false;
   projection.cold_s = known::cold_start_s.likely;
   note_gpu_doubts(projection, *gpu, instance);
+  note_precision(projection, here, here.gpu_side, gpu);
   assemble(projection,
            phases_on_gpu_instance(here, instance, *gpu, catalog, projection.count, on_cpu),
            Processor::gpu);
@@ -432,18 +466,32 @@ const Gpu* gpu_called(const Catalog& catalog, const std::string& driver_name) {
   return by_family;
 }
 
+/// Of the GPU's units that the job uses: tensor cores only where their work was counted.
+double peak_gflops(const Gpu& gpu, const Known& here) {
+  double tflops = gpu.fp32_tflops;
+  for (const PathRows* path : {&here.gpu_side, &here.gpu_measured})
+    for (const Measurement* row : path->phases) {
+      if (row->work.tensor_fp16_flops > 0)
+        tflops = std::max(tflops, gpu.tensor_fp16_tflops.value_or(0));
+      if (row->work.tensor_tf32_flops > 0)
+        tflops = std::max(tflops, gpu.tensor_tf32_tflops.value_or(0));
+    }
+  return 1000 * tflops;
+}
+
 Ceilings ceilings_of(const Target& target, const Known& here, const Catalog& catalog) {
   const Instance* instance = catalog.instance(target.instance);
   const bool on_gpu = target.instance == "local-gpu" || (instance && !instance->gpu.empty());
   const double devices = target.count * (instance ? std::max(1, instance->gpu_count) : 1);
+  const CpuMachine machine =
+      instance ? instance_machine(*instance, catalog.cpu(instance->cpu)) : here.local;
   if (on_gpu) {
     const Gpu* gpu =
         instance ? catalog.gpu(instance->gpu) : gpu_called(catalog, here.environment.gpu);
     if (gpu == nullptr) return {};
-    return {devices * gpu->fp32_tflops * 1000, devices * gpu->memory_gb_per_s, 0};
+    return {devices * peak_gflops(*gpu, here), devices * gpu->memory_gb_per_s,
+            machine.clock_ghz.likely};
   }
-  const CpuMachine machine =
-      instance ? instance_machine(*instance, catalog.cpu(instance->cpu)) : here.local;
   return {target.count * peak_gflops(machine), target.count * machine.read_gb_per_s,
           machine.clock_ghz.likely};
 }
@@ -475,6 +523,12 @@ Projection blank_for(const Target& target, const Known& here, const Catalog& cat
   return projection;
 }
 
+void on_local_gpu(Projection& projection, const Known& here, const Catalog& catalog) {
+  measured_here(projection, here, here.gpu_measured, Processor::gpu);
+  if (projection.available)
+    note_precision(projection, here, here.gpu_measured, gpu_called(catalog, here.environment.gpu));
+}
+
 Projection project_target(const Target& target, const Known& here, const Catalog& catalog) {
   Projection projection = blank_for(target, here, catalog);
   const Instance* instance = catalog.instance(target.instance);
@@ -483,7 +537,7 @@ Projection project_target(const Target& target, const Known& here, const Catalog
   else if (target.instance == "local-gpu" && !here.gpu_was_run)
     projection.note = "no GPU was used here";
   else if (target.instance == "local-gpu")
-    measured_here(projection, here, here.gpu_measured, Processor::gpu);
+    on_local_gpu(projection, here, catalog);
   else if (instance == nullptr)
     projection.note = "the instance is not in the catalog";
   else if (instance->gpu.empty())

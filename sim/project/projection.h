@@ -20,8 +20,8 @@ struct PhaseProjection {
   Repeats repeats = Repeats::per_unit;
   Processor processor = Processor::gpu;
   Interval kernel_s, end_to_end_s; ///< whole job
-  std::string bound_by; ///< "issue", "dram", "l2", "latency", "launch", "atomics", "link", "cpu";
-                        ///< "gpu" where it was measured
+  std::string bound_by; ///< "issue", "tensor", "dram", "l2", "latency", "launch", "atomics",
+                        ///< "link", "cpu"; "gpu" where it was measured
   Scaling scaling = Scaling::parallel; ///< of a phase on the CPU: one core, or all of them
   Interval alone_s; ///< end to end with nothing else on the machine: one unit, or one job where the
                     ///< phase happens once a job

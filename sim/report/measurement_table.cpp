@@ -43,6 +43,11 @@ Column<Row> counts_column() {
           counts_text, read_counts};
 }
 
+Column<Row> later(Column<Row> column) {
+  column.later = true;
+  return column;
+}
+
 std::vector<Column<Row>> make_table() {
   return {
       text<Row>("study", "the scenario's name", member(&Row::study)),
@@ -101,6 +106,15 @@ std::vector<Column<Row>> make_table() {
                   work(&Work::lane_instructions)),
       number<Row>("work_simt_efficiency", "useful lanes over issued lanes in groups of 32",
                   work(&Work::simt_efficiency), std::numeric_limits<double>::min(), 1),
+      later(number<Row>("work_fp32_flops",
+                        "FP32 operations of multiply-adds among the lane instructions, two each",
+                        work(&Work::fp32_flops))),
+      later(number<Row>("work_tensor_fp16_flops",
+                        "operations of matrix products that tensor cores take in FP16; not among "
+                        "the lane instructions",
+                        work(&Work::tensor_fp16_flops))),
+      later(number<Row>("work_tensor_tf32_flops", "the same in TF32",
+                        work(&Work::tensor_tf32_flops))),
       number<Row>("work_dram_bytes", "bytes streamed once", work(&Work::dram_bytes)),
       number<Row>("work_cached_bytes", "bytes read again and again", work(&Work::cached_bytes)),
       number<Row>("work_working_set_bytes", "distinct data that the cached bytes touch",

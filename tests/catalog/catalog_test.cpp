@@ -98,6 +98,40 @@ TEST_CASE("a GPU's peak is what its lanes do at its clock") {
   }
 }
 
+TEST_CASE("tensor rates are below what the cores could do, and TF32 is half of FP16") {
+  // Operations of a multiprocessor in a clock: 8 x 64 multiply-adds in Volta and Turing, 4 x 128 in
+  // GA102 and Ada, 4 x 256 in the A100, 4 x 512 in Hopper. TF32 came with Ampere.
+  int without_tf32 = 0;
+  for (const Gpu& gpu : read_catalog(shipped).gpus) {
+    CAPTURE(gpu.name);
+    REQUIRE(gpu.tensor_fp16_tflops);
+    const double per_clock = gpu.compute_capability >= 9.0   ? 4096
+                             : gpu.compute_capability == 8.0 ? 2048
+                                                             : 1024;
+    const double peak = gpu.multiprocessors * per_clock * gpu.clock_mhz * 1e-6;
+    CHECK(*gpu.tensor_fp16_tflops < peak);
+    CHECK(*gpu.tensor_fp16_tflops > 0.3 * peak); // the 70 W of a T4 leave least, 0.38
+    CHECK(gpu.tensor_tf32_tflops.has_value() == (gpu.compute_capability >= 8.0));
+    if (gpu.tensor_tf32_tflops)
+      CHECK(*gpu.tensor_tf32_tflops == doctest::Approx(*gpu.tensor_fp16_tflops / 2).epsilon(0.02));
+    without_tf32 += !gpu.tensor_tf32_tflops;
+    CHECK(gpu.source.find("FP16 tensor rate: ") != std::string::npos);
+    if (gpu.tensor_tf32_tflops)
+      CHECK(gpu.source.find("TF32 tensor rate derived: ") != std::string::npos);
+  }
+  CHECK(without_tf32 == 3); // T4 and two V100
+}
+
+TEST_CASE("a gpus.csv from before the tensor columns leaves their figures unknown") {
+  const CatalogCopy copy;
+  copy.replace("gpus.csv", ",tensor_fp16_tflops,", ",a_note,");
+  copy.replace("gpus.csv", ",tensor_tf32_tflops,", ",another_note,");
+  const Catalog catalog = read_catalog(copy.folder);
+  CHECK_FALSE(catalog.gpu("A100-SXM4-80GB")->tensor_fp16_tflops);
+  CHECK_FALSE(catalog.gpu("A100-SXM4-80GB")->tensor_tf32_tflops);
+  CHECK(catalog.gpu("A100-SXM4-80GB")->fp32_tflops == 19.49);
+}
+
 TEST_CASE("GPU figures are in their units") {
   for (const Gpu& gpu : read_catalog(shipped).gpus) {
     CAPTURE(gpu.name);
@@ -271,13 +305,14 @@ TEST_CASE("a bad row is refused with its file and line") {
       {"exchange_rates.csv", "CNY", "yuan", "three capital letters"},
       {"exchange_rates.csv", "by definition", "  ", "exchange_rates.csv:2: found source is"},
       {"gpus.csv", ",multiprocessors,", ",processors,", "gpus.csv:1: found no column 'multiproc"},
-      {"gpus.csv", "T4,7.5,40,", "T4,7.5,", "gpus.csv:2: found 17 cells, expected 18"},
+      {"gpus.csv", "T4,7.5,40,", "T4,7.5,", "gpus.csv:2: found 19 cells, expected 20"},
       {"gpus.csv", "T4,7.5,40", ",7.5,40", "gpus.csv:2: found name is an empty cell"},
       {"gpus.csv", "T4,7.5,40", "T4,7.5,inf", "gpus.csv:2: found multiprocessors is 'inf'"},
       {"gpus.csv", "T4,7.5,40", "T4,7.5,40.5", "expected a whole number"},
       {"gpus.csv", "T4,7.5,40", "T4,7.5,", "gpus.csv:2: found multiprocessors is an empty cell"},
       {"gpus.csv", "1590,801", "1590,1800", "sustained_clock_mhz is '1800', expected at most"},
       {"gpus.csv", "V100-SXM2-32GB", "V100-SXM2-16GB", "gpus.csv:4: found 'V100-SXM2-16GB' a sec"},
+      {"gpus.csv", ",8.14,25,,", ",8.14,0,,", "gpus.csv:2: found tensor_fp16_tflops is '0'"},
       {"instances.csv", ",T4,1,6.3", ",T5,1,6.3", "gpu is 'T5', expected a name from gpus.csv"},
       {"instances.csv", ",T4,1,6.3", ",T4,0,6.3", "gpu_count is '0'"},
       {"instances.csv", ",T4,1,6.3", ",,0,6.3", "for a machine without a GPU"},

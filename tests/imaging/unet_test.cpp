@@ -431,6 +431,7 @@ TEST_CASE("phases carry the work that was counted") {
   const double head = 2.0 * 5 * 3 * static_cast<double>(spec.patch.voxels());
   CHECK(infer.work.count("flops") == doctest::Approx(30 * (unet_flops(spec) - head)));
   CHECK(infer.work.lane_instructions == doctest::Approx(infer.work.count("flops") / 2));
+  CHECK(infer.work.fp32_flops == infer.work.count("flops"));
   CHECK(aggregate.work.count("flops") == doctest::Approx(30 * head));
   for (const Phase& phase : result.run.phases) {
     CHECK(phase.end_to_end_s > 0);

@@ -122,3 +122,36 @@ TEST_CASE("the host path holds no more memory than predicted") {
     CHECK(run.phases[3].work.host_to_device_bytes == 4.0 * static_cast<double>(hu.voxels.size()));
   }
 }
+
+TEST_CASE("convolutions are tensor work in TF32 and FP16, and lane instructions in FP32") {
+  const UNetSpec spec = small_spec();
+  const Extent extent{12, 8, 8}; // one window
+  const Volume<float> hu = smooth_volume(extent);
+  const auto infer_work = [&](Precision precision) {
+    std::vector<std::uint32_t> labels(hu.voxels.size());
+    const UNetRun run = on_host::make_unet_engine(spec, seeded_weights(spec, 2), precision)
+                            .segment(view_of(hu), {labels.data(), extent});
+    REQUIRE(run.windows == 1);
+    // The head runs on the lanes whatever the precision.
+    CHECK(run.phases[2].work.tensor_fp16_flops + run.phases[2].work.tensor_tf32_flops == 0);
+    CHECK(run.phases[2].work.fp32_flops == 2.0 * spec.features * spec.classes * 12 * 8 * 8);
+    REQUIRE(run.phases[1].name == "infer");
+    return run.phases[1].work;
+  };
+  const Work fp32 = infer_work(Precision::fp32), tf32 = infer_work(Precision::tf32),
+             fp16 = infer_work(Precision::fp16);
+  const double flops =
+      unet_flops(spec) - 2.0 * spec.features * spec.classes * static_cast<double>(12 * 8 * 8);
+  CHECK(fp32.fp32_flops == doctest::Approx(flops));
+  CHECK(fp32.lane_instructions == doctest::Approx(flops / 2));
+  CHECK(fp32.tensor_tf32_flops + fp32.tensor_fp16_flops == 0);
+  CHECK(tf32.tensor_tf32_flops == doctest::Approx(flops));
+  CHECK(tf32.lane_instructions + tf32.fp32_flops + tf32.tensor_fp16_flops == 0);
+  CHECK(tf32.dram_bytes == fp32.dram_bytes);
+  CHECK(fp16.tensor_fp16_flops == doctest::Approx(flops));
+  CHECK(fp16.lane_instructions + fp16.fp32_flops + fp16.tensor_tf32_flops == 0);
+  // Two bytes a value, but for the window's gathered HU.
+  CHECK(2 * fp16.dram_bytes == fp32.dram_bytes + 4 * 12 * 8 * 8);
+  for (const Work* work : {&fp32, &tf32, &fp16})
+    CHECK(work->count("flops") == doctest::Approx(flops));
+}

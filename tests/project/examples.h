@@ -9,7 +9,8 @@
 namespace breakeven::examples {
 
 /// 100 multiprocessors x 4 issues x 1 GHz x 32 lanes = 12.8e12 lane instructions a second at most;
-/// 1000 GB/s of DRAM, 5000 GB/s of L2, 50 MB of it.
+/// 25.6 TFLOP/s of multiply-adds, 100 in FP16 and 60 in TF32 on tensor cores; 1000 GB/s of DRAM,
+/// 5000 GB/s of L2, 50 MB of it.
 inline Gpu gpu() {
   Gpu gpu;
   gpu.name = "Round-100";
@@ -17,6 +18,8 @@ inline Gpu gpu() {
   gpu.clock_mhz = 1000;
   gpu.sustained_clock_mhz = 1000;
   gpu.fp32_tflops = 25.6;
+  gpu.tensor_fp16_tflops = 100;
+  gpu.tensor_tf32_tflops = 60;
   gpu.memory_gib = 40;
   gpu.memory_gb_per_s = 1000;
   gpu.memory_evidence = "measured";
@@ -187,6 +190,9 @@ inline Work random_work(Random& random) {
   Work work;
   work.lane_instructions = random.scale(1e6, 1e15);
   work.simt_efficiency = random.between(0.05, 1);
+  work.fp32_flops = random.scale(1e6, 1e15);
+  work.tensor_fp16_flops = random.scale(1e6, 1e16);
+  work.tensor_tf32_flops = random.scale(1e6, 1e16);
   work.dram_bytes = random.scale(1e3, 1e13);
   work.cached_bytes = random.scale(1e3, 1e13);
   work.working_set_bytes = random.scale(1e4, 1e10);

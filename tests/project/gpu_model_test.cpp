@@ -8,6 +8,7 @@ using namespace breakeven;
 namespace {
 
 const Interval host_link{10, 20, 25};
+const auto shipped_catalog = std::filesystem::path(BREAKEVEN_SOURCE_DIR) / "scenarios" / "catalog";
 
 double likely_kernel_s(const Work& work, const Gpu& gpu = examples::gpu()) {
   return project_on_gpu(work, gpu, host_link).kernel_s.likely;
@@ -40,6 +41,66 @@ TEST_CASE("pointer chasing reaches the irregular utilisation only") {
   // Issue: 45e9 / 32 / 4e11 = 3.515625 ms, over 0.15 = 23.4375 ms. Latency: 1e9 x 200 ns over
   // 100 x 2048 / 2 threads = 1.953125 ms, which adds (1.95/23.4)^4 / 4 = 12e-6 of it.
   CHECK(likely_kernel_s(work) == doctest::Approx(0.0234375).epsilon(1e-4));
+}
+
+TEST_CASE("matrix products run at the tensor cores' rate over its utilisation") {
+  Work work;
+  work.tensor_fp16_flops = 1e14; // 1 s at 100 TFLOP/s
+  CHECK(ceiling_seconds(work, examples::gpu()) == doctest::Approx(1));
+  CHECK(likely_kernel_s(work) == doctest::Approx(1 / 0.28));
+  CHECK(project_on_gpu(work, examples::gpu(), host_link).bound_by == "tensor");
+  work.tensor_tf32_flops = 3e14; // 5 s more at 60, on the same units
+  CHECK(ceiling_seconds(work, examples::gpu()) == doctest::Approx(6));
+  CHECK(likely_kernel_s(work) == doctest::Approx(6 / 0.28));
+}
+
+TEST_CASE("tensor cores and lanes work side by side") {
+  Work work;
+  work.tensor_fp16_flops = 0.28 * 1e14;           // 1 s
+  work.lane_instructions = 1e13 * 0.55 / 0.78125; // 1 s
+  CHECK(likely_kernel_s(work) == doctest::Approx(std::pow(2.0, 0.25)));
+}
+
+TEST_CASE("products without tensor cores for them take the lanes, at the GPU's FP32 rate") {
+  Work work, in_fp32;
+  work.tensor_tf32_flops = in_fp32.fp32_flops = 1e14;
+  in_fp32.lane_instructions = 5e13;
+  Gpu gpu = examples::gpu();
+  gpu.tensor_tf32_tflops.reset();
+  // 1e14 / 25.6e12 = 3.90625 s, which is also what 5e13 lane instructions take to issue.
+  CHECK(ceiling_seconds(work, gpu) == doctest::Approx(3.90625));
+  CHECK(likely_kernel_s(work, gpu) == doctest::Approx(3.90625 / 0.55));
+  CHECK(likely_kernel_s(in_fp32, gpu) == doctest::Approx(3.90625 / 0.55));
+  CHECK(project_on_gpu(work, gpu, host_link).bound_by == "issue");
+  gpu.fp32_tflops = 12.8; // half as many lanes as instructions are issued to
+  CHECK(ceiling_seconds(work, gpu) == doctest::Approx(7.8125));
+  CHECK(likely_kernel_s(work, gpu) == doctest::Approx(7.8125 / 0.55));
+  CHECK(likely_kernel_s(in_fp32, gpu) == doctest::Approx(7.8125 / 0.55));
+}
+
+TEST_CASE("tensor cores that are likely slower than the lanes are left alone") {
+  Work work;
+  work.tensor_tf32_flops = 1e14;
+  Gpu gpu = examples::gpu();
+  gpu.tensor_tf32_tflops = 40; // x 0.28 = 11.2, against 25.6 x 0.55 = 14.08
+  CHECK(likely_kernel_s(work, gpu) == doctest::Approx(3.90625 / 0.55));
+  CHECK(ceiling_seconds(work, gpu) == doctest::Approx(2.5));
+}
+
+TEST_CASE("catalog GPUs take FP16 and TF32 where their tensor cores do") {
+  const Catalog catalog = read_catalog(shipped_catalog);
+  Work fp16, tf32;
+  fp16.tensor_fp16_flops = tf32.tensor_tf32_flops = 1e12;
+  const auto likely_ms = [&](const Work& work, const char* gpu) {
+    return 1000 * likely_kernel_s(work, *catalog.gpu(gpu));
+  };
+  CHECK(likely_ms(fp16, "T4") == doctest::Approx(1000 / (25 * 0.28)));
+  CHECK(likely_ms(fp16, "V100-SXM2-16GB") == doctest::Approx(1000 / (96.1 * 0.28)));
+  // No TF32: 1e12 / 2 over 80 x 64 lanes x 1.53 GHz x 0.95 sustained, over 0.55.
+  CHECK(likely_ms(tf32, "V100-SXM2-16GB")
+        == doctest::Approx(0.5e15 / (80 * 64 * 1.53e9 * 0.95) / 0.55).epsilon(0.001));
+  CHECK(likely_ms(fp16, "A100-SXM4-80GB") == doctest::Approx(1000 / (271.2 * 0.28)));
+  CHECK(likely_ms(tf32, "A100-SXM4-80GB") == doctest::Approx(1000 / (135.6 * 0.28)));
 }
 
 TEST_CASE("streams run at the measured bandwidth over its utilisation") {
@@ -144,10 +205,11 @@ TEST_CASE("no projection beats its own ceiling, and none lacks an interval") {
 
 TEST_CASE("more work never takes less time, and a better machine never more") {
   examples::Random random;
-  double Work::*const counted[] = {&Work::lane_instructions,  &Work::dram_bytes,
-                                   &Work::cached_bytes,       &Work::working_set_bytes,
-                                   &Work::dependent_accesses, &Work::atomics,
-                                   &Work::launches,           &Work::host_to_device_bytes};
+  double Work::*const counted[] = {
+      &Work::lane_instructions, &Work::fp32_flops,          &Work::tensor_fp16_flops,
+      &Work::tensor_tf32_flops, &Work::dram_bytes,          &Work::cached_bytes,
+      &Work::working_set_bytes, &Work::dependent_accesses,  &Work::atomics,
+      &Work::launches,          &Work::host_to_device_bytes};
   double Gpu::*const better[] = {&Gpu::memory_gb_per_s, &Gpu::l2_mb};
   for (int i = 0; i < 500; ++i) {
     const Work work = examples::random_work(random);

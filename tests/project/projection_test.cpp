@@ -176,6 +176,32 @@ TEST_CASE("a phase whose work was not counted is not free") {
   CHECK(gpu.note == "the work of the phase 'kernel' was not counted");
 }
 
+TEST_CASE("a phase of tensor-core work alone is counted") {
+  std::vector<Measurement> rows = examples::measurements();
+  Work& work = find(rows, Path::host, "kernel").work;
+  work.lane_instructions = 0;
+  work.tensor_fp16_flops = 1e14; // a unit: 1 s at 100 TFLOP/s, over 0.28
+  const Projection gpu = project_one(examples::target("cloud:gpu"), rows);
+  REQUIRE(gpu.available);
+  CHECK(phase_of(gpu, "kernel")->bound_by == "tensor");
+  CHECK(phase_of(gpu, "kernel")->kernel_s.likely == doctest::Approx(10 / 0.28).epsilon(1e-4));
+}
+
+TEST_CASE("a row says when part of its speed-up is the precision, or when tensor cores lack") {
+  std::vector<Measurement> rows = examples::measurements();
+  const std::string differs = "part of the speed-up is the precision";
+  CHECK(project_one(examples::target("cloud:gpu"), rows).note.find(differs) == std::string::npos);
+  find(rows, Path::host, "kernel").work.tensor_tf32_flops = 1e14;
+  CHECK(project_one(examples::target("cloud:gpu"), rows)
+            .note.find("the GPU multiplies in TF32 where the CPU side does not: " + differs)
+        != std::string::npos);
+  Catalog catalog = examples::catalog();
+  catalog.gpus[0].tensor_tf32_tflops.reset();
+  const std::string note = project_one(examples::target("cloud:gpu"), rows, catalog).note;
+  CHECK(note.find(differs) == std::string::npos);
+  CHECK(note.find("no tensor cores for TF32 in the catalog") != std::string::npos);
+}
+
 TEST_CASE("without a GPU here, local-gpu is a labelled row without a time") {
   const Projection here = project_one(examples::target("local-gpu"));
   CHECK_FALSE(here.available);
@@ -303,6 +329,23 @@ TEST_CASE("the envelope is the larger ratio of the two machines' ceilings") {
   CHECK(targets[2].envelope_max == doctest::Approx(2 * 25600.0 / 384));
 }
 
+TEST_CASE("the envelope knows tensor cores where the job uses them") {
+  std::vector<Measurement> rows = examples::measurements();
+  const auto envelope = [&](const Catalog& catalog = examples::catalog()) {
+    return project_targets({examples::target("local"), examples::target("cloud:gpu")}, rows,
+                           catalog)[1]
+        .envelope_max;
+  };
+  find(rows, Path::host, "kernel").work.tensor_tf32_flops = 1;
+  CHECK(envelope() == doctest::Approx(60000.0 / 384));
+  find(rows, Path::host, "kernel").work.tensor_fp16_flops = 1;
+  CHECK(envelope() == doctest::Approx(100000.0 / 384));
+  Catalog without = examples::catalog();
+  without.gpus[0].tensor_fp16_tflops.reset();
+  without.gpus[0].tensor_tf32_tflops.reset();
+  CHECK(envelope(without) == doctest::Approx(25600.0 / 384));
+}
+
 TEST_CASE("a machine with few cores may keep up in serial phases, so its clock is a ceiling too") {
   // Baseline: the instance with many cores; this machine has a fraction of its arithmetic and
   // bandwidth, yet one core of it is as fast as the ratio of the clocks.
@@ -310,6 +353,15 @@ TEST_CASE("a machine with few cores may keep up in serial phases, so its clock i
   const auto reversed = project_targets({examples::target("local"), examples::target("cloud:cpu")});
   CHECK(reversed[1].envelope_max > 1);
   CHECK(targets[1].envelope_max > 1 / reversed[1].envelope_max);
+}
+
+TEST_CASE("a small GPU's host may keep up in serial phases too") {
+  Catalog catalog = examples::catalog();
+  catalog.gpus[0].fp32_tflops = 0.1; // 100 Gflop/s and 10 GB/s against 384 and 25 here
+  catalog.gpus[0].memory_gb_per_s = 10;
+  const auto targets = project_targets({examples::target("local"), examples::target("cloud:gpu")},
+                                       examples::measurements(), catalog);
+  CHECK(targets[1].envelope_max == doctest::Approx(1)); // both clocks are 3 GHz
 }
 
 TEST_CASE("a unit's phases keep their order, and know what they occupy and for how long alone") {

@@ -90,6 +90,29 @@ void damage(const std::string& good, std::vector<Row> (*read)(const std::filesys
   CHECK(accepted > 100);
 }
 
+/// The file without the columns from `first` up to, not including, `last`.
+std::string without(const std::string& csv, const std::string& first, const std::string& last) {
+  const TestFolder folder;
+  const auto table = read_csv(folder.write("now.csv", csv), {});
+  const auto column = [&](const std::string& name) {
+    return std::find(table->header.begin(), table->header.end(), name);
+  };
+  REQUIRE(column(first) < column(last));
+  REQUIRE(column(last) != table->header.end());
+  std::string text;
+  for (long line = -1; line < static_cast<long>(table->rows.size()); ++line) {
+    std::vector<std::string> cells;
+    for (auto name = table->header.begin(); name != table->header.end(); ++name) {
+      if (name >= column(first) && name < column(last)) continue;
+      const std::string cell =
+          line < 0 ? *name : table->rows[static_cast<std::size_t>(line)].text(*name);
+      cells.push_back(cell.rfind('-', 0) == 0 ? cell : csv_cell(cell));
+    }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
 } // namespace
 
 TEST_CASE("rows read back are the rows written, to the last bit") {
@@ -103,6 +126,8 @@ TEST_CASE("rows read back are the rows written, to the last bit") {
   CHECK(rows[0].checksum == 18446744073709551615ull);
   CHECK(rows[2].work.counts == example::measurements()[2].work.counts);
   CHECK(rows[4].repeats == Repeats::per_job);
+  CHECK(rows[4].work.tensor_fp16_flops == 3e12);
+  CHECK(rows[4].work.tensor_tf32_flops == 5e11);
 }
 
 TEST_CASE("texts with commas, quotes, line breaks and formulas read back as they were") {
@@ -238,26 +263,24 @@ TEST_CASE("a file from before the throughput columns is read, one with only some
     row.baseline_throughput = row.candidate_throughput = {};
   }
   const std::string now = comparison_csv(rows);
-  const auto table = read_csv(folder.write("now.csv", now), {});
-  const auto first = std::find(table->header.begin(), table->header.end(), "candidate_floor_p10_s");
-  const auto last = std::find(table->header.begin(), table->header.end(), "speedup_p10");
-  REQUIRE(first < last);
-  const auto without = [&](auto begin, auto end) {
-    std::string text;
-    for (long line = -1; line < static_cast<long>(table->rows.size()); ++line) {
-      std::vector<std::string> cells;
-      for (auto name = table->header.begin(); name != table->header.end(); ++name) {
-        if (name >= begin && name < end) continue;
-        const std::string cell =
-            line < 0 ? *name : table->rows[static_cast<std::size_t>(line)].text(*name);
-        cells.push_back(cell.rfind('-', 0) == 0 ? cell : csv_cell(cell));
-      }
-      text += csv_line(cells);
-    }
-    return text;
+  const auto read = [&](const std::string& csv) {
+    return read_comparison(folder.write("old.csv", csv));
   };
-  CHECK((comparison_csv(read_comparison(folder.write("old.csv", without(first, last)))) == now));
-  CHECK_THROWS_AS(read_comparison(folder.write("part.csv", without(first, first + 4))), BadInput);
+  CHECK((comparison_csv(read(without(now, "candidate_floor_p10_s", "speedup_p10"))) == now));
+  CHECK_THROWS_AS(read(without(now, "candidate_floor_p10_s", "arrivals")), BadInput);
+}
+
+TEST_CASE("measurements from before matrix products were counted are read, some of them are not") {
+  const TestFolder folder;
+  auto rows = example::measurements();
+  for (Measurement& row : rows)
+    row.work.fp32_flops = row.work.tensor_fp16_flops = row.work.tensor_tf32_flops = 0;
+  const std::string now = measurements_csv(rows);
+  const auto read = [&](const std::string& csv) {
+    return read_measurements(folder.write("old.csv", csv));
+  };
+  CHECK((measurements_csv(read(without(now, "work_fp32_flops", "work_dram_bytes"))) == now));
+  CHECK_THROWS_AS(read(without(now, "work_fp32_flops", "work_tensor_tf32_flops")), BadInput);
 }
 
 TEST_CASE("a turnaround without a bounded queue, or a capacity nobody asked for, is refused") {

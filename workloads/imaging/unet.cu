@@ -46,7 +46,7 @@ public:
         importance_z_(to_path(window_importance(spec.patch.z), memory_)),
         head_weight_(to_path(weights.layers.back().weight, memory_)),
         head_bias_(to_path(weights.layers.back().shift, memory_)),
-        work_(network_work(spec, sizeof(T))) {
+        work_(network_work(spec, precision)) {
     const ActivationPlan plan = plan_activations(spec, 1);
     input_ = Block<T>(memory_, plan.input);
     spare_ = Block<T>(memory_, plan.spare);

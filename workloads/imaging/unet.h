@@ -129,7 +129,8 @@ UNetMemory predict_memory(const UNetSpec& spec, const Extent& volume, Path path,
 
 struct UNetRun {
   /// "normalise", "infer", "aggregate", and on a GPU "transfer"; job_over_slice is left at 1. FLOPs
-  /// are counted as lane_instructions, two to one (a fused multiply-add), and as count "flops".
+  /// are counted as "flops"; and in fp32, as the head's always are, as lane_instructions, two to
+  /// one (a fused multiply-add), else as those of tensor cores.
   std::vector<Phase> phases;
   std::int64_t windows = 0; ///< run, repeats for strips included; mirrors count as one
   std::int64_t peak_bytes = 0, logits_bytes = 0; ///< measured, as in UNetMemory

@@ -33,8 +33,8 @@ struct UNetPhases {
 };
 
 Work normalise_work(const Extent& volume);
-/// Of one window and mirror, all layers but the head.
-Work network_work(const UNetSpec& spec, double bytes_per_value);
+/// Of one window and mirror, all layers but the head. Convolutions are tensor work but in fp32.
+Work network_work(const UNetSpec& spec, Precision precision);
 /// Of the head and the sums of one window and mirror.
 Work aggregate_work(const UNetSpec& spec, const WindowPlan& plan, const Window& window,
                     const Strip& strip, double bytes_per_value);

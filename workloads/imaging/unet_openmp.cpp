@@ -33,7 +33,7 @@ public:
         importance_x_(window_importance(spec.patch.x)),
         importance_y_(window_importance(spec.patch.y)),
         importance_z_(window_importance(spec.patch.z)),
-        layer_work_(network_work(spec, 4)) {}
+        layer_work_(network_work(spec, Precision::fp32)) {}
 
   UNetRun segment(View<const float> hu, View<std::uint32_t> labels) {
     assert(hu.extent == labels.extent);

@@ -160,7 +160,8 @@ Work normalise_work(const Extent& volume) {
   return work;
 }
 
-Work network_work(const UNetSpec& spec, double bytes_per_value) {
+Work network_work(const UNetSpec& spec, Precision precision) {
+  const double bytes_per_value = precision == Precision::fp16 ? 2 : 4;
   Work work;
   double flops = 0;
   for (const UNetLayer& layer : unet_layers(spec)) {
@@ -176,7 +177,18 @@ Work network_work(const UNetSpec& spec, double bytes_per_value) {
   const auto voxels = static_cast<double>(spec.patch.voxels());
   work.dram_bytes += voxels * (4 + bytes_per_value);
   work.launches += 1;
-  work.lane_instructions = flops / 2;
+  switch (precision) {
+  case Precision::fp32:
+    work.lane_instructions = flops / 2;
+    work.fp32_flops = flops;
+    break;
+  case Precision::tf32:
+    work.tensor_tf32_flops = flops;
+    break;
+  case Precision::fp16:
+    work.tensor_fp16_flops = flops;
+    break;
+  }
   work.counts = {{"flops", flops}};
   return work;
 }
@@ -190,6 +202,7 @@ Work aggregate_work(const UNetSpec& spec, const WindowPlan& plan, const Window& 
   const double products = voxels * spec.features * spec.classes;
   Work work;
   work.lane_instructions = products + voxels * spec.classes;
+  work.fp32_flops = 2 * products;
   work.dram_bytes = voxels * (spec.features * bytes_per_value + 8.0 * spec.classes);
   work.launches = 1;
   work.parallel_width = voxels;
