@@ -85,7 +85,7 @@ TEST_CASE("where the disk is full the old picture stays and the system's words a
 TEST_CASE("a folder that is not there is named with the system's words") {
   const TestFolder folder;
   const std::string message = failure_of(folder / "none" / "a.png", "x");
-  CHECK(message.find("none/a.png': No such file or directory") != std::string::npos);
+  CHECK(message.find("none/a.png: No such file or directory") != std::string::npos);
 }
 
 TEST_CASE("the tone curve is the identity up to its knee, then rises towards one without a jump") {
