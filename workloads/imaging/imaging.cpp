@@ -275,7 +275,11 @@ Workload make_imaging_workload(const Section& section) {
   workload.verify = [job](Path path) {
     const Slice smallest = slice_of(job->settings, job->scan, 0);
     const CtImage image = decode(*job, part_of_case(job->settings, job->scan, smallest)).image;
-    return verify_path(job->settings, image, path);
+    Verification verification = verify_path(job->settings, image, path);
+    // What reading it corrected or assumed goes where the results go.
+    for (const std::string& note : image.notes)
+      verification.evidence += "; scan: " + note;
+    return verification;
   };
   return workload;
 }
