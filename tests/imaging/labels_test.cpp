@@ -134,6 +134,29 @@ TEST_CASE("a histogram counts every voxel in the bin that holds it") {
   });
 }
 
+TEST_CASE("a histogram of many voxels counts each once, with NaN in the first bin") {
+  // More than a thread of two needs for counting in pairs, and no multiple of their block.
+  const Extent extent{1031, 1021, 9};
+  std::vector<float> hu = random_hu(static_cast<std::size_t>(extent.voxels()), 4);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float beyond[]{std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, 3e38f, -3e38f};
+  for (std::size_t i = 0; i < hu.size(); i += 977)
+    hu[i] = beyond[i % std::size(beyond)];
+  std::fill(hu.begin() + 100'000, hu.begin() + 400'000, -1024.0f);
+  with_threads([&] {
+    for (const std::size_t bins : {1, 100, 256, 257}) {
+      CAPTURE(bins);
+      Stages stages = stages_under_test();
+      Histogram histogram{-500, 700, std::vector<std::uint64_t>(bins, 3)};
+      Histogram expected = histogram;
+      for (const float value : hu)
+        ++expected.counts[static_cast<std::size_t>(bin_of(bins_of(expected), value))];
+      stages.histogram({hu.data(), extent}, 0, extent.z, histogram, stages.memory);
+      CHECK(histogram.counts == expected.counts);
+    }
+  });
+}
+
 TEST_CASE("bins start at whole HU where there is one a unit, and the end bins take the rest") {
   const Bins bins = bins_of({-1024, 3072, std::vector<std::uint64_t>(4096)});
   for (int hu = -1024; hu < 3072; ++hu) {

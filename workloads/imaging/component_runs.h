@@ -113,11 +113,12 @@ HOST_DEVICE void add_straight(Joints<Word>& joints, Word mine, Word theirs) {
   joints.joined |= mine & theirs;
 }
 
-/// Rows whose voxels touch at the same x and one x apart.
+/// Rows whose voxels touch at the same x and one x apart. Inlined always, as GCC would pass these
+/// small structures through memory.
 template <class Word>
-HOST_DEVICE void add_diagonal(Joints<Word>& joints, const Stretch<Word>& mine,
-                              const Stretch<Word>& theirs, const Stretch<Word>& all_mine,
-                              const Stretch<Word>& all_theirs) {
+[[gnu::always_inline]] HOST_DEVICE inline void
+add_diagonal(Joints<Word>& joints, const Stretch<Word>& mine, const Stretch<Word>& theirs,
+             const Stretch<Word>& all_mine, const Stretch<Word>& all_theirs) {
   const Word theirs_at_left = theirs.at_left(), theirs_at_right = theirs.at_right();
   joints.joined |= (mine.here & theirs.here)
                    | (all_theirs.here & mine.here & (theirs_at_left | theirs_at_right))
@@ -141,7 +142,7 @@ HOST_DEVICE constexpr Step earlier_bundle(int which) {
 }
 
 template <Connectivity connectivity, int which, class Word>
-HOST_DEVICE Joints<Word>
+[[gnu::always_inline]] HOST_DEVICE inline Joints<Word>
 joints_with(const BundleStretch<Word, Bundle<connectivity>::rows>& mine,
             const BundleStretch<Word, Bundle<connectivity>::rows>& theirs) {
   Joints<Word> joints;

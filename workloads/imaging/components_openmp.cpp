@@ -12,9 +12,11 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace breakeven::imaging {
@@ -62,23 +64,6 @@ Word word_of(const std::uint8_t* voxels, std::int64_t count) {
     word |= static_cast<Word>(voxels[i] != 0) << i;
   return word;
 }
-
-// Labels of a volume that no cache holds are stored past the caches: memory then needs not be read
-// before it is written, which halves the traffic of a stage that does little else.
-constexpr std::int64_t voxels_in_caches = 4 << 20;
-
-#if defined(__AVX2__)
-/// out[0..63] = ids[i] where bit i is set, else 0, past the caches. `out` is aligned to 32 bytes.
-void stream_labels(std::uint32_t* out, const std::uint32_t* ids, Word word) {
-  const __m256i bit_of_lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  for (int i = 0; i < word_bits; i += 8) {
-    const __m256i bits = _mm256_set1_epi32(static_cast<int>(word >> i & 0xFF));
-    const __m256i is_set = _mm256_cmpeq_epi32(_mm256_and_si256(bits, bit_of_lane), bit_of_lane);
-    const __m256i id = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids + i));
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i), _mm256_and_si256(id, is_set));
-  }
-}
-#endif
 
 /// out[i] = ids[i] where bit i is set, else 0. 32 bits at a time, so that a shift has as many lanes
 /// as a store.
@@ -173,6 +158,15 @@ Range part_of(std::int64_t count, int part, int parts) {
   return {count * part / parts, count * (part + 1) / parts};
 }
 
+/// The words of one row.
+struct Stretches {
+  const Word* words;
+  std::int64_t count;
+  [[gnu::always_inline]] Stretch<Word> at(std::int64_t w) const {
+    return {w > 0 ? words[w - 1] : 0, words[w], w + 1 < count ? words[w + 1] : 0};
+  }
+};
+
 template <Connectivity connectivity>
 class Labeller {
   static constexpr int rows = Bundle<connectivity>::rows;
@@ -186,6 +180,7 @@ public:
         grid_(bundle_grid<connectivity, Word>(squeezed(mask.extent))),
         parts_(omp_get_max_threads()),
         bits_(memory, static_cast<std::size_t>(grid_.bundle_words())),
+        any_(memory, static_cast<std::size_t>(grid_.bundle_words())),
         first_starts_(memory, static_cast<std::size_t>(grid_.bundle_words())) {}
 
   Work run(std::uint32_t& count) {
@@ -226,6 +221,9 @@ private:
   Range bundles_of(int part) const { return part_of(grid_.bundles(), part, parts_); }
   Range runs_of(int part) const { return part_of(runs_, part, parts_); }
   Rows* bits_of_bundle(std::int64_t bundle) const { return bits_.data() + bundle * grid_.words; }
+  Stretches any_of_bundle(std::int64_t bundle) const {
+    return {any_.data() + bundle * grid_.words, grid_.words};
+  }
   std::uint32_t* first_starts_of(std::int64_t bundle) const {
     return first_starts_.data() + bundle * grid_.words;
   }
@@ -253,9 +251,10 @@ private:
         }
       }
       std::uint32_t* const first_starts = first_starts_of(bundle);
+      Word* const any = any_.data() + bundle * grid_.words;
       Word before = 0;
       for (std::int64_t w = 0; w < grid_.words; ++w) {
-        const Word here = bits[w].any();
+        const Word here = any[w] = bits[w].any();
         first_starts[w] = runs;
         runs += static_cast<std::uint32_t>(ones(Stretch<Word>{before, here, 0}.starts()));
         before = here;
@@ -277,7 +276,7 @@ private:
     const Range range = bundles_of(part);
     UniteAlone unite{parents_.data()};
     for (std::int64_t bundle = range.begin; bundle < range.end; ++bundle)
-      for_each_earlier(bundle, range.begin, grid_.bundles(), unite);
+      join_earlier(bundle, range.begin, grid_.bundles(), unite);
     return unite.joints;
   }
 
@@ -288,64 +287,82 @@ private:
     const std::int64_t farthest = grid_.bundles_y + 1;
     for (std::int64_t bundle = range.begin; bundle < std::min(range.end, range.begin + farthest);
          ++bundle)
-      for_each_earlier(bundle, 0, range.begin, unite);
+      join_earlier(bundle, 0, range.begin, unite);
     return unite.joints;
   }
 
   /// Joins a bundle with those earlier ones that lie in [begin, end).
   template <class Unite>
-  void for_each_earlier(std::int64_t bundle, std::int64_t begin, std::int64_t end, Unite& unite) {
-    join<0>(bundle, begin, end, unite);
-    join<1>(bundle, begin, end, unite);
-    if constexpr (earlier_bundles<connectivity> == 4) {
-      join<2>(bundle, begin, end, unite);
-      join<3>(bundle, begin, end, unite);
+  void join_earlier(std::int64_t bundle, std::int64_t begin, std::int64_t end, Unite& unite) {
+    std::array<Neighbour, earlier_bundles<connectivity>> earlier;
+    for (int which = 0; which < earlier_bundles<connectivity>; ++which)
+      earlier[static_cast<std::size_t>(which)] = neighbour(bundle, which, begin, end);
+    const Rows* const bits = bits_of_bundle(bundle);
+    const Stretches any = any_of_bundle(bundle);
+    for (std::int64_t w = 0; w < grid_.words; ++w) {
+      if (any.words[w] == 0) continue;
+      const Stretch<Word> all = any.at(w);
+      const BundleStretch<Word, rows> voxels = stretch_of(bits, w);
+      const WordRuns<Word> runs{all.here, all.starts(), first_starts_of(bundle)[w]};
+      const auto join = [&]<int which>(std::integral_constant<int, which>) {
+        if (earlier[which].bits != nullptr)
+          join_word<which>(voxels, all, runs, earlier[which], w, unite);
+      };
+      join(std::integral_constant<int, 0>{});
+      join(std::integral_constant<int, 1>{});
+      if constexpr (earlier_bundles<connectivity> == 4) {
+        join(std::integral_constant<int, 2>{});
+        join(std::integral_constant<int, 3>{});
+      }
     }
   }
 
-  template <int which, class Unite>
-  void join(std::int64_t bundle, std::int64_t begin, std::int64_t end, Unite& unite) {
-    constexpr Step step = earlier_bundle(which);
+  struct Neighbour {
+    const Rows* bits = nullptr; ///< of its first word; null where there is no such bundle
+    Stretches any{};
+    const std::uint32_t* first_starts = nullptr;
+    std::uint64_t last_pair = ~std::uint64_t{0}; ///< of runs that were joined
+  };
+  Neighbour neighbour(std::int64_t bundle, int which, std::int64_t begin, std::int64_t end) const {
+    const Step step = earlier_bundle(which);
     const std::int64_t y = bundle % grid_.bundles_y + step.y;
     const std::int64_t z = bundle / grid_.bundles_y + step.z;
     const std::int64_t other = z * grid_.bundles_y + y;
-    if (y < 0 || y >= grid_.bundles_y || z < 0 || other < begin || other >= end) return;
-    const Rows* const mine = bits_of_bundle(bundle);
-    const Rows* const theirs = bits_of_bundle(other);
-    const std::uint32_t* const my_starts = first_starts_of(bundle);
-    const std::uint32_t* const their_starts = first_starts_of(other);
+    if (y < 0 || y >= grid_.bundles_y || z < 0 || other < begin || other >= end) return {};
+    return {bits_of_bundle(other), any_of_bundle(other), first_starts_of(other)};
+  }
+
+  template <int which, class Unite>
+  [[gnu::always_inline]] void join_word(const BundleStretch<Word, rows>& mine,
+                                        const Stretch<Word>& all_mine, const WordRuns<Word>& runs,
+                                        Neighbour& neighbour, std::int64_t w, Unite& unite) {
     // The same two runs often go on from word to word.
-    std::uint64_t last_pair = ~std::uint64_t{0};
     const auto unite_once = [&](std::uint64_t run, std::uint64_t of) {
       const std::uint64_t pair = run << 32 | of;
-      if (pair == last_pair) return;
-      last_pair = pair;
+      if (pair == neighbour.last_pair) return;
+      neighbour.last_pair = pair;
       unite(static_cast<std::uint32_t>(run), static_cast<std::uint32_t>(of));
     };
-    BundleStretch<Word, rows> a{{}, mine[0], {}}, b{{}, theirs[0], {}};
-    for (std::int64_t w = 0; w < grid_.words; ++w) {
-      const bool is_last = w + 1 == grid_.words;
-      a.after = is_last ? Rows{} : mine[w + 1];
-      b.after = is_last ? Rows{} : theirs[w + 1];
-      // Most words of a CT mask lie outside of all objects or inside one; these are quickly done.
-      const Word mine_here = a.here.any(), theirs_here = b.here.any();
-      const auto straight = straight_joints<connectivity, which>(a.here, b.here);
-      if ((mine_here & theirs_here) == ~Word{0} && straight != 0) {
-        unite_once(my_starts[w] - (a.before.any() >> (word_bits - 1)),
-                   their_starts[w] - (b.before.any() >> (word_bits - 1)));
-      } else if (mine_here != 0) {
-        const Joints<Word> joints = joints_with<connectivity, which>(a, b);
-        if ((joints.joined | joints.left | joints.right) != 0) {
-          const Stretch<Word> all_mine = a.any(), all_theirs = b.any();
-          for_each_joint<Word>(joints, {all_mine.here, all_mine.starts(), my_starts[w]},
-                               {all_theirs.here, all_theirs.starts(), their_starts[w]}, unite_once);
-        }
-      }
-      a.before = a.here;
-      a.here = a.after;
-      b.before = b.here;
-      b.here = b.after;
+    const Stretch<Word> all_theirs = neighbour.any.at(w);
+    // Most words of a CT mask lie outside of all objects or inside one; these are quickly done.
+    if ((all_theirs.here | all_theirs.at_left() | all_theirs.at_right()) == 0) return;
+    const std::uint32_t first_start = neighbour.first_starts[w];
+    if ((all_mine.here & all_theirs.here) == ~Word{0}
+        && straight_joints<connectivity, which>(mine.here, neighbour.bits[w]) != 0) {
+      unite_once(runs.first_start - (all_mine.before >> (word_bits - 1)),
+                 first_start - (all_theirs.before >> (word_bits - 1)));
+      return;
     }
+    const Joints<Word> joints =
+        joints_with<connectivity, which>(mine, stretch_of(neighbour.bits, w));
+    if ((joints.joined | joints.left | joints.right) != 0)
+      for_each_joint<Word>(joints, runs, {all_theirs.here, all_theirs.starts(), first_start},
+                           unite_once);
+  }
+
+  [[gnu::always_inline]] BundleStretch<Word, rows> stretch_of(const Rows* bits,
+                                                              std::int64_t w) const {
+    return {w > 0 ? bits[w - 1] : Rows{}, bits[w], w + 1 < grid_.words ? bits[w + 1] : Rows{}};
   }
 
   void flatten(int part) {
@@ -376,14 +393,10 @@ private:
   template <class Visit>
   void for_each_word(std::int64_t bundle, Visit visit) const {
     const Rows* const bits = bits_of_bundle(bundle);
+    const Stretches any = any_of_bundle(bundle);
     const std::uint32_t* const first_starts = first_starts_of(bundle);
-    Word before = 0;
-    for (std::int64_t w = 0; w < grid_.words; ++w) {
-      const Word here = bits[w].any();
-      visit(w, bits[w],
-            WordRuns<Word>{here, Stretch<Word>{before, here, 0}.starts(), first_starts[w]});
-      before = here;
-    }
+    for (std::int64_t w = 0; w < grid_.words; ++w)
+      visit(w, bits[w], WordRuns<Word>{any.words[w], any.at(w).starts(), first_starts[w]});
   }
 
   /// Turns every run's root into its label: one more than how many roots have an earlier first
@@ -443,7 +456,6 @@ private:
     const Range range = bundles_of(part);
     const std::uint32_t* const run_labels = parents_.data();
     std::vector<std::uint32_t> ids(static_cast<std::size_t>(grid_.words * word_bits));
-    [[maybe_unused]] const bool streams = grid_.extent.voxels() > voxels_in_caches;
     for (std::int64_t bundle = range.begin; bundle < range.end; ++bundle) {
       for_each_word(bundle, [&](std::int64_t w, const Rows&, const WordRuns<Word>& runs) {
         std::uint32_t* const word_ids = ids.data() + w * word_bits;
@@ -461,22 +473,10 @@ private:
         for (std::int64_t w = 0; w < grid_.words; ++w) {
           const std::int64_t x = w * word_bits;
           const std::int64_t count = std::min<std::int64_t>(word_bits, grid_.extent.x - x);
-          std::uint32_t* const out = labels_ + begin + x;
-#if defined(__AVX2__)
-          constexpr std::uintptr_t vector_bytes = 32;
-          if (streams && count == word_bits
-              && reinterpret_cast<std::uintptr_t>(out) % vector_bytes == 0) {
-            stream_labels(out, ids.data() + x, bits[w].row[r]);
-            continue;
-          }
-#endif
-          write_labels(out, ids.data() + x, bits[w].row[r], count);
+          write_labels(labels_ + begin + x, ids.data() + x, bits[w].row[r], count);
         }
       }
     }
-#if defined(__AVX2__)
-    _mm_sfence();
-#endif
   }
 
   const std::uint8_t* mask_;
@@ -486,6 +486,7 @@ private:
   int parts_;
   std::uint32_t runs_ = 0;
   Block<Rows> bits_;
+  Block<Word> any_;                   ///< the rows of a bundle together
   Block<std::uint32_t> first_starts_; ///< of each word: runs that start before it
   Block<std::uint32_t> parents_, first_voxels_;
 };

@@ -8,8 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <vector>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 namespace breakeven::imaging {
 
@@ -42,48 +47,86 @@ void count_bins(const Bins& bins, const float* values, std::int64_t count, std::
   }
 }
 
-/// Counts pairs of voxels in a table of pairs of bins: half as many increments, which are what a
-/// histogram is bound by. A scan has few frequent pairs, so what is in use of the table lies in L1.
-/// An increment must wait for the one before it of the same place; so pairs go to two tables in
-/// turn.
+/// The bins of 64 voxels, four to a word, of voxels 16 apart. Each half of a word is a pair.
+struct PairBlock {
+  static constexpr std::int64_t words = 16, voxels = 4 * words;
+  alignas(64) std::uint32_t word[words];
+};
+
+#if defined(__AVX512F__)
+constexpr __mmask16 all_lanes = 0xFFFF;
+
+/// bin_of() of 16 voxels, to the bit: a maximum or minimum with NaN is its second operand. GCC 12
+/// makes comparisons and masked moves of bin_of()'s conditions instead, which take longer; and it
+/// warns of its own header where these have no mask.
+__m512i bins_of_16(const Bins& bins, const float* values) {
+  const __m512 above = _mm512_sub_ps(_mm512_loadu_ps(values), _mm512_set1_ps(bins.low));
+  const __m512 position = _mm512_mul_ps(above, _mm512_set1_ps(bins.per_hu));
+  const __m512 not_below = _mm512_maskz_max_ps(all_lanes, position, _mm512_setzero_ps());
+  return _mm512_maskz_cvttps_epi32(
+      all_lanes, _mm512_maskz_min_ps(all_lanes, not_below, _mm512_set1_ps(bins.last)));
+}
+void find_bins(const Bins& bins, const float* values, PairBlock& block) {
+  const auto shifted = [&](std::int64_t begin, unsigned bits) {
+    return _mm512_maskz_slli_epi32(all_lanes, bins_of_16(bins, values + begin), bits);
+  };
+  const __m512i high = _mm512_or_si512(shifted(0, 24), shifted(16, 16));
+  const __m512i low = _mm512_or_si512(shifted(32, 8), bins_of_16(bins, values + 48));
+  _mm512_store_si512(block.word, _mm512_or_si512(high, low));
+}
+#else
+void find_bins(const Bins& bins, const float* values, PairBlock& block) {
+  const auto bin = [&](std::int64_t i) {
+    return static_cast<std::uint32_t>(bin_of(bins, values[i]));
+  };
+  for (std::int64_t i = 0; i < PairBlock::words; ++i)
+    block.word[i] = bin(i) << 24 | bin(i + 16) << 16 | bin(i + 32) << 8 | bin(i + 48);
+}
+#endif
+
+/// Counts pairs of voxels in tables of pairs of bins: half as many increments, which are what a
+/// histogram is bound by. A scan has few frequent pairs, so what is in use of the tables lies in
+/// L1. An increment must wait for the one before it of the same place, some eight cycles, so eight
+/// tables take turns. They lie a little more than their size apart: places of equal low address
+/// bits would wait for each other too. Bins are found seven blocks ahead of their increments, which
+/// leave the vector units idle.
 class PairCounts {
+  static constexpr std::size_t side = 256, tables = 8, table_stride = side * side + 80;
+  static constexpr std::uint64_t blocks_in_work = 8;
+
 public:
-  explicit PairCounts(std::size_t bins)
-      : bins_(bins),
-        counts_(2 * bins * bins, 0),
-        single_(bins, 0) {}
+  static constexpr std::size_t most_bins = side;
+
+  PairCounts() : counts_(tables * table_stride, 0), single_(side, 0) {}
 
   void add(const Bins& bins, const float* values, std::int64_t count) {
-    constexpr std::int64_t half = voxels_at_once / 2;
-    std::uint32_t places[half];
-    const auto side = static_cast<std::int32_t>(bins_);
-    std::uint32_t* const first = counts_.data();
-    std::uint32_t* const second = first + bins_ * bins_;
-    std::int64_t begin = 0;
-    for (; begin + voxels_at_once <= count; begin += voxels_at_once) {
-      const float* const from = values + begin;
-      // Voxels i and i + half: whole vectors of both, where neighbours would need a shuffle.
-      for (std::int64_t i = 0; i < half; ++i)
-        places[i] =
-            static_cast<std::uint32_t>(bin_of(bins, from[i]) * side + bin_of(bins, from[i + half]));
-      // The processor fetches ahead while it reads on, but here it would rest; so ask for the next.
-      const float* const next = from + voxels_at_once;
-      for (std::int64_t i = 0; i < half; i += 2) {
-        __builtin_prefetch(next + 2 * i);
-        ++first[places[i]];
-        ++second[places[i + 1]];
-      }
+    PairBlock blocks[blocks_in_work];
+    const auto place = [&](std::int64_t number) -> PairBlock& {
+      return blocks[static_cast<std::uint64_t>(number) % blocks_in_work];
+    };
+    const std::int64_t all = count / PairBlock::voxels;
+    const std::int64_t lead = std::min<std::int64_t>(blocks_in_work - 1, all);
+    for (std::int64_t block = 0; block < lead; ++block)
+      find_bins(bins, values + block * PairBlock::voxels, place(block));
+    for (std::int64_t block = lead; block < all; ++block) {
+      const float* const from = values + block * PairBlock::voxels;
+      prefetch(from);
+      find_bins(bins, from, place(block));
+      count_pairs(place(block - lead));
     }
-    for (; begin < count; ++begin)
-      ++single_[static_cast<std::size_t>(bin_of(bins, values[begin]))];
+    for (std::int64_t block = all - lead; block < all; ++block)
+      count_pairs(place(block));
+    for (std::int64_t i = all * PairBlock::voxels; i < count; ++i)
+      ++single_[static_cast<std::size_t>(bin_of(bins, values[i]))];
   }
 
   void add_to(std::vector<std::uint64_t>& counts) const {
-    for (std::size_t a = 0; a < bins_; ++a) {
+    for (std::size_t a = 0; a < counts.size(); ++a) {
       counts[a] += single_[a];
-      for (std::size_t b = 0; b < bins_; ++b) {
-        const std::uint64_t pairs =
-            std::uint64_t{counts_[a * bins_ + b]} + counts_[(bins_ + a) * bins_ + b];
+      for (std::size_t b = 0; b < counts.size(); ++b) {
+        std::uint64_t pairs = 0;
+        for (std::size_t table = 0; table < tables; ++table)
+          pairs += counts_[table * table_stride + a * side + b];
         counts[a] += pairs;
         counts[b] += pairs;
       }
@@ -91,13 +134,35 @@ public:
   }
 
 private:
-  std::size_t bins_;
+  /// The increments keep the processor from fetching far enough ahead by itself. Into L2, as L1 is
+  /// full of counts; 5.5 KiB ahead, not a multiple of 4 KiB, which would share low address bits
+  /// with what is read now.
+  static void prefetch(const float* from) {
+    constexpr std::int64_t ahead = 1408, line = 16;
+    for (std::int64_t i = 0; i < PairBlock::voxels; i += line)
+      __builtin_prefetch(from + ahead + i, 0, 2);
+  }
+
+  void count_pairs(const PairBlock& block) {
+    std::uint32_t* const counts = counts_.data();
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < PairBlock::words; i += 2) {
+      std::uint64_t four = 0; // one load for four places: loads are scarce too
+      std::memcpy(&four, block.word + i, sizeof four);
+      std::uint32_t* const table = counts + 2 * i % tables * table_stride;
+      ++table[four & 0xFFFF];
+      ++table[table_stride + (four >> 16 & 0xFFFF)];
+      ++table[2 * table_stride + (four >> 32 & 0xFFFF)];
+      ++table[3 * table_stride + (four >> 48)];
+    }
+  }
+
   std::vector<std::uint32_t> counts_, single_;
 };
 
-/// Tables of pairs must fit the L2 of one core, and be small against what is counted.
+/// Where there are few voxels, clearing and adding up tables of pairs would be most of the work.
 bool counts_pairs(std::size_t bins, std::int64_t voxels) {
-  return bins <= 256 && voxels >= std::int64_t{1} << 20;
+  return bins <= PairCounts::most_bins && voxels >= std::int64_t{1} << 22;
 }
 
 int copies_for(std::size_t bins) { return bins <= 512 ? 8 : bins <= 4096 ? 4 : 1; }
@@ -114,7 +179,7 @@ Work histogram(View<const float> in, std::int64_t z_begin, std::int64_t z_end, H
     const std::int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
     const std::int64_t begin = voxels * part / parts, end = voxels * (part + 1) / parts;
     if (counts_pairs(bin_count, end - begin)) {
-      PairCounts pairs(bin_count);
+      PairCounts pairs;
       pairs.add(bins, values + begin, end - begin);
 #pragma omp critical(imaging_histogram)
       pairs.add_to(histogram.counts);
