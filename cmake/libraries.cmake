@@ -11,7 +11,11 @@ find_package(CLI11 REQUIRED)
 find_package(assimp REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)
 find_package(ZLIB REQUIRED)
-find_package(dnnl CONFIG REQUIRED) # oneDNN 2 (Debian 12) or 3
+find_package(dnnl CONFIG REQUIRED) # oneDNN 2 (2.6, Debian 12) or 3 (3.2)
+if(NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
+  message(FATAL_ERROR "oneDNN in ${dnnl_DIR} has the threads of '${DNNL_CPU_THREADING_RUNTIME}', "
+                      "expected 'OMP': breakeven sets their number through OpenMP")
+endif()
 
 # OpenJPEG by hand: its own CMake file names tools that Debian keeps in another package.
 find_library(OPENJPEG_LIBRARY openjp2 REQUIRED)

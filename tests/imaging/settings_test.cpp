@@ -94,6 +94,20 @@ TEST_CASE("sizes are whole numbers that the stages can index") {
   is_refused(start + "size_voxels = [64, 64, 0]\n" + bone, "s.toml:8", "16");
 }
 
+TEST_CASE("partial volume is a linear edge unless a number of samples is asked for") {
+  CHECK(read(phantom + bone).phantom.partial_volume_samples == 0);
+  for (const int samples : {1, 16})
+    CHECK(read(phantom + "partial_volume_samples = " + std::to_string(samples) + "\n" + bone)
+              .phantom.partial_volume_samples
+          == samples);
+  for (const std::string value : {"0", "17", "-1", "2.5", "\"2\""})
+    is_refused(phantom + "partial_volume_samples = " + value + "\n" + bone, "s.toml:9",
+               "partial_volume_samples");
+  is_refused(phantom + "partial_volume_samples = 17\n" + bone, "s.toml:9", "from 1 to 16");
+  is_refused("model = \"classical\"\nfile = \"scan.nii\"\npartial_volume_samples = 2\n" + bone,
+             "s.toml:7", "partial_volume_samples without phantom");
+}
+
 TEST_CASE("a stage takes its own keys and no others") {
   is_refused(phantom + "[[workload.stage]]\ndo = \"median\"\nradius_mm = 2\n" + bone, "s.toml:11",
              "radius_mm in a stage that does \"median\"");

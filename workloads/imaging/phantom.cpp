@@ -139,9 +139,9 @@ bool is_clear(const Nodule& nodule, const Ellipsoid& lung, const std::vector<Ell
 // ---- painting a row ----
 
 struct Row {
-  double x_mm, step_mm; ///< of voxel 0, and between voxels; RAS, so the step is negative
-  double y_mm, z_mm;
-  double edge_mm; ///< over which an edge is smeared: the voxel's size
+  double x_mm = 0, step_mm = 0; ///< of voxel 0, and between voxels; RAS, so the step is negative
+  double y_mm = 0, z_mm = 0;
+  double edge_mm = 0; ///< over which an edge is smeared: the voxel's size
   std::vector<double> hu;
 };
 
@@ -216,6 +216,76 @@ void paint(Row& row, const Anatomy& anatomy) {
     paint(row, tissue);
 }
 
+// ---- the same by points, each of one tissue ----
+
+/// Points of a line within an ellipsoid: [begin, end), from where the line enters and leaves.
+std::pair<std::int64_t, std::int64_t> within(const Row& line, const Ellipsoid& shape) {
+  const double y = (line.y_mm - shape.centre[1]) / shape.radius[1];
+  const double z = (line.z_mm - shape.centre[2]) / shape.radius[2];
+  const double rest = 1 - y * y - z * z;
+  if (!(rest > 0)) return {0, 0};
+  const double half = shape.radius[0] * std::sqrt(rest) / std::fabs(line.step_mm);
+  const double middle = (shape.centre[0] - line.x_mm) / line.step_mm;
+  const auto points = static_cast<double>(line.hu.size());
+  return {static_cast<std::int64_t>(std::clamp(std::ceil(middle - half), 0.0, points)),
+          static_cast<std::int64_t>(std::clamp(std::floor(middle + half) + 1, 0.0, points))};
+}
+
+void fill(Row& line, std::int64_t begin, std::int64_t end, double hu) {
+  for (std::int64_t i = begin; i < end; ++i)
+    line.hu[static_cast<std::size_t>(i)] = hu;
+}
+
+void fill(Row& line, const Tissue& tissue) {
+  const auto [begin, end] = within(line, tissue.shape);
+  fill(line, begin, end, tissue.hu);
+}
+
+void fill(Row& line, const Rib& rib) {
+  if (std::fabs(line.z_mm - rib.height - rib.slope * line.y_mm) > rib.half_width) return;
+  const auto [outer_begin, outer_end] = within(line, rib.outer);
+  const auto [begin, end] = within(line, rib.inner);
+  if (begin == end) {
+    fill(line, outer_begin, outer_end, bone_hu);
+  } else {
+    fill(line, outer_begin, begin, bone_hu);
+    fill(line, end, outer_end, bone_hu);
+  }
+}
+
+void fill(Row& line, const Anatomy& anatomy) {
+  std::fill(line.hu.begin(), line.hu.end(), static_cast<double>(air_hu));
+  for (const Tissue& tissue : anatomy.body)
+    fill(line, tissue);
+  for (const Rib& rib : anatomy.ribs)
+    fill(line, rib);
+  for (const Tissue& tissue : anatomy.organs)
+    fill(line, tissue);
+}
+
+/// HU of a row as the mean of `samples` points a side of each voxel, which fill it evenly. `line`
+/// holds samples points a voxel of the row.
+void paint_by_points(Row& row, Row& line, int samples, const PhantomSpec& spec,
+                     const Anatomy& anatomy) {
+  const auto offset = [&](int point) { return (point + 0.5) / samples - 0.5; };
+  line.x_mm = row.x_mm + row.step_mm * offset(0);
+  line.step_mm = row.step_mm / samples;
+  std::fill(row.hu.begin(), row.hu.end(), 0.0);
+  for (int k = 0; k < samples; ++k)
+    for (int j = 0; j < samples; ++j) {
+      line.y_mm = row.y_mm + spec.spacing_mm[1] * offset(j);
+      line.z_mm = row.z_mm + spec.spacing_mm[2] * offset(k);
+      fill(line, anatomy);
+      auto point = line.hu.begin();
+      for (double& hu : row.hu)
+        for (int i = 0; i < samples; ++i)
+          hu += *point++;
+    }
+  const double points = static_cast<double>(samples) * samples * samples;
+  for (double& hu : row.hu)
+    hu /= points;
+}
+
 } // namespace
 
 double Nodule::volume_ml() const {
@@ -276,12 +346,18 @@ CtImage make_phantom_slices(const PhantomSpec& spec, std::int64_t begin, std::in
     row.step_mm = m[0][0];
     row.edge_mm = std::cbrt(spec.spacing_mm[0] * spec.spacing_mm[1] * spec.spacing_mm[2]);
     row.hu.resize(static_cast<std::size_t>(spec.extent.x));
+    Row line = row;
+    const int samples = spec.partial_volume_samples;
+    line.hu.resize(row.hu.size() * static_cast<std::size_t>(samples));
 #pragma omp for schedule(dynamic, 16)
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t y = i % spec.extent.y, z = begin + i / spec.extent.y;
       row.y_mm = m[1][3] + m[1][1] * static_cast<double>(y);
       row.z_mm = m[2][3] + m[2][2] * static_cast<double>(z);
-      paint(row, anatomy);
+      if (samples > 0)
+        paint_by_points(row, line, samples, spec, anatomy);
+      else
+        paint(row, anatomy);
       const std::int64_t first = (z * spec.extent.y + y) * spec.extent.x;
       for (std::int64_t x = 0; x < spec.extent.x; ++x) {
         const double hu = row.hu[static_cast<std::size_t>(x)]

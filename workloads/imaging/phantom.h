@@ -1,7 +1,7 @@
 // A chest for tests and studies without patients: a body with lungs, ribs, spine, heart, vessels
-// and lung nodules of known place and volume, made of ellipsoids. Edges have partial volume, HU
-// have noise; the same specification gives the same bits on every machine and number of threads.
-// The chest keeps its size in millimetres, centred; a smaller field of view cuts it.
+// and lung nodules of known place and volume, made of ellipsoids. Edges have partial volume as
+// asked for, HU have noise; the same specification gives the same bits on every machine and number
+// of threads. The chest keeps its size in millimetres, centred; a smaller field of view cuts it.
 #pragma once
 
 #include "workloads/imaging/volume.h"
@@ -13,6 +13,7 @@
 namespace breakeven::imaging {
 
 constexpr int most_nodules = 32;
+constexpr int most_partial_volume_samples = 16;
 
 struct PhantomSpec {
   Extent extent{512, 512, 400};
@@ -21,6 +22,10 @@ struct PhantomSpec {
   double noise_hu = 15;   ///< standard deviation
   bool contrast = false;  ///< in the blood: 300 HU instead of 45
   std::uint64_t seed = 1; ///< of the noise; nodules stay where they are
+  /// Points along each side of a voxel, whose HU it is the mean of; at most
+  /// most_partial_volume_samples. 1, its middle alone, is no partial volume. 0: no points; edges
+  /// change linearly over a voxel's size.
+  int partial_volume_samples = 0;
 };
 
 /// A ball of 30 HU in a lung, clear of walls, vessels and other nodules.

@@ -35,6 +35,10 @@ void read_phantom(const Section& section, Settings& settings) {
   phantom.spacing_mm = {spacing[0], spacing[1], spacing[2]};
   phantom.nodules = static_cast<int>(section.integer("nodules", 0, most_nodules, phantom.nodules));
   phantom.noise_hu = section.number("noise_hu", 0, 500, phantom.noise_hu);
+  // Where absent edges are linear, which no number of points gives.
+  if (section.has("partial_volume_samples"))
+    phantom.partial_volume_samples =
+        static_cast<int>(section.integer("partial_volume_samples", 1, most_partial_volume_samples));
   phantom.contrast = section.boolean("contrast", phantom.contrast);
   phantom.seed = static_cast<std::uint64_t>(section.integer("seed", 0, highest_seed, 1));
   settings.compression =
@@ -52,10 +56,10 @@ void read_input(const Section& section, Settings& settings) {
                                : "both " + given[0] + " and " + given[1] + " in [workload]",
                  "phantom = \"thorax\", a folder with a DICOM series or a NIfTI file, one of them");
   const bool phantom = given[0] == "phantom";
-  refuse_without(
-      section, phantom,
-      {"size_voxels", "spacing_mm", "nodules", "noise_hu", "contrast", "seed", "compression"},
-      "phantom");
+  refuse_without(section, phantom,
+                 {"size_voxels", "spacing_mm", "nodules", "noise_hu", "partial_volume_samples",
+                  "contrast", "seed", "compression"},
+                 "phantom");
   if (phantom) {
     section.one_of("phantom", {"thorax"});
     read_phantom(section, settings);
@@ -152,6 +156,9 @@ const std::vector<Key>& imaging_keys() {
       {"spacing_mm", "[3 numbers]", "phantom: sides of a voxel, from 0.05 to 50"},
       {"nodules", "integer from 0 to 32", "phantom: in the lungs; 6 where absent"},
       {"noise_hu", "number from 0 to 500", "phantom: standard deviation; 15 where absent"},
+      {"partial_volume_samples", "integer from 1 to 16",
+       "phantom: points along each side of a voxel whose HU are averaged, 1 is no partial volume; "
+       "where absent edges change linearly over a voxel"},
       {"contrast", "true or false", "phantom: contrast agent in the blood; false where absent"},
       {"seed", "integer >= 0", "phantom: of its noise; 1 where absent"},
       {"compression", "none, jpeg-2000 or jpeg-ls",
