@@ -6,6 +6,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC bug 105329: false -Wrestrict for string concatenation at -O3.
   target_compile_options(our_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Where it is asked for little optimisation it says that "omp simd" was not followed.
+  target_compile_options(our_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-pass-failed>)
+endif()
 if(BREAKEVEN_NATIVE)
   target_compile_options(our_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()

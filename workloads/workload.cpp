@@ -54,8 +54,9 @@ void add(Work& sum, const Work& more) {
   sum.device_to_host_bytes += more.device_to_host_bytes;
   sum.parallel_width = std::max(sum.parallel_width, more.parallel_width);
   for (const auto& [name, value] : more.counts) {
-    const auto same = std::find_if(sum.counts.begin(), sum.counts.end(),
-                                   [&](const auto& count) { return count.first == name; });
+    const auto same =
+        std::find_if(sum.counts.begin(), sum.counts.end(),
+                     [&, &name = name](const auto& count) { return count.first == name; });
     if (same == sum.counts.end())
       sum.counts.emplace_back(name, value);
     else

@@ -369,7 +369,8 @@ TEST_CASE(
       {{7, 1, 5}, {7, 1, 5}},      {{16, 70, 3}, {5, 70, 9}},   {{64, 5, 30}, {1, 1, 1}},
       {{12, 12, 12}, {24, 80, 3}},
   };
-  for (const auto& [from, to] : cases) {
+  for (const auto& [a, b] : cases) {
+    const Extent &from = a, &to = b;
     CAPTURE(from.x);
     CAPTURE(to.x);
     const Floats in = ct_like(from, 2);

@@ -251,7 +251,7 @@ TEST_CASE("relabelling looks every label up") {
 }
 
 TEST_CASE("HU are rounded to the nearest integer, halves to even") {
-  for (const auto& [hu, rounded] :
+  for (const auto& [value, rounded] :
        std::vector<std::pair<float, int>>{{0.5f, 0},
                                           {1.5f, 2},
                                           {-0.5f, 0},
@@ -263,6 +263,7 @@ TEST_CASE("HU are rounded to the nearest integer, halves to even") {
                                           {-1e9f, -32768},
                                           {-std::numeric_limits<float>::infinity(), -32768},
                                           {std::numeric_limits<float>::quiet_NaN(), -32768}}) {
+    const float hu = value;
     CAPTURE(hu);
     CHECK(rounded_hu(hu) == rounded);
   }

@@ -98,8 +98,9 @@ TEST_CASE("a watershed has the same labels on every path, for noise and for obje
   for (const Extent& extent : odd_extents())
     for (const double density : {0.0, 0.4, 0.9, 1.0})
       masks.emplace_back(extent, random_mask(extent, density, 9));
-  for (const auto& [extent, mask] : masks)
+  for (const auto& [size, mask] : masks)
     for (const double least_height : {0.0, 0.4, 1.0}) {
+      const Extent& extent = size;
       CAPTURE(extent.x);
       CAPTURE(least_height);
       const Squared squared =

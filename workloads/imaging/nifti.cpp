@@ -455,10 +455,10 @@ Volume<std::uint32_t> read_nifti_labels(const fs::path& path) {
   Volume<std::uint32_t> labels;
   labels.geometry = geometry_of(header, extent, notes);
   labels.voxels.reserve(static_cast<std::size_t>(extent.voxels()));
-  const auto [slope, intercept] = scaling_of(header);
+  const std::pair<double, double> scaling = scaling_of(header);
   read_voxels(in, header, extent, [&](const auto* piece, std::size_t count, std::int64_t first) {
     for (std::size_t i = 0; i < count; ++i) {
-      const double label = slope * static_cast<double>(piece[i]) + intercept;
+      const double label = scaling.first * static_cast<double>(piece[i]) + scaling.second;
       if (!(label >= 0 && label <= std::numeric_limits<std::uint32_t>::max())
           || label != std::floor(label))
         header.bad(fmt::format("{} at {}", label,
