@@ -82,4 +82,7 @@ function(add_path path device)
     ON_PATH=on_${path} THRUST_CUB_WRAPPED_NAMESPACE=on_${path}_thrust)
   target_link_libraries(on_${path} PRIVATE thrust_${path} host_kernels our_warnings scenario)
   target_link_libraries(on_${path} PRIVATE null_references_allowed)
+  # Thrust, copies and events on the stream of the host thread that asks: workloads/launch.h, Stream.
+  target_compile_options(on_${path} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:--default-stream=per-thread>)
 endfunction()

@@ -171,7 +171,14 @@ HOST_DEVICE T atomic_max(const SharedArray<T>& array, std::size_t index,
 }
 HOST_DEVICE inline void thread_fence() { ON_DEVICE_RETURN(void, __threadfence()); }
 
-using Stream = cudaStream_t;
+/// Where a kernel is queued. Unless told otherwise that is the calling host thread's own stream, so
+/// that two threads with a case each overlap one's copies with the other's kernels. Thrust and the
+/// runtime's copies follow through --default-stream=per-thread (cmake/targets.cmake); built without
+/// it they use the legacy stream, which waits for this one and lets nothing pass: the same results,
+/// and no overlap.
+struct Stream {
+  cudaStream_t handle = cudaStreamPerThread;
+};
 
 template <class Kernel, class... Args>
 __global__ void run_kernel(Kernel kernel, Args... args) {
@@ -201,7 +208,7 @@ void launch(std::int64_t grid, int block, std::size_t shared_bytes, Stream strea
   config.gridDim = dim3(static_cast<unsigned>(grid));
   config.blockDim = dim3(static_cast<unsigned>(block));
   config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
+  config.stream = stream.handle;
   check_start(cudaLaunchKernelEx(&config, run_kernel<Kernel, Args...>, kernel, args...));
 }
 

@@ -78,12 +78,28 @@ struct Phase {
 struct Run {
   std::vector<Phase> phases;
   std::uint64_t checksum = 0; ///< of the result, for one path and slice
+  /// From the first phase to the last with what lies between them; preparation left out. For
+  /// comparison with run_side_by_side; 0 where the workload has none.
+  double wall_s = 0;
 };
 
 /// Whether a path's result may be used. `evidence` is one line for a person, with the figures.
 struct Verification {
   bool passed = false;
   std::string evidence;
+};
+
+/// Several units at once, as a service would take them: not their phases, which overlap, but how
+/// long all of them took.
+struct SideBySide {
+  std::string label; ///< e.g. "4 cases, 64 of 300 slices of each"
+  double wall_s = 0;
+  bool whole_units = false;   ///< not parts of them
+  std::int64_t units = 0;     ///< done; fewer than asked for where interrupted
+  int cpu_threads = 0;        ///< that took a unit each, or served those that feed GPUs
+  int gpu_feeders = 0;        ///< threads that only keep a GPU busy; 0 on a path without one
+  std::uint64_t checksum = 0; ///< of all units, as Run's
+  Verification agreement;     ///< with the results of units run one after the other
 };
 
 struct Workload {
@@ -97,6 +113,10 @@ struct Workload {
   /// Runs a slice. Results (frames, labels) go to `output` unless it is empty. Polls
   /// `interrupted()` between units and then returns what is done.
   std::function<Run(Path, const Slice&, const std::filesystem::path& output)> run;
+  /// Runs so many units of a timed path side by side, each as much of a unit as the slice has of
+  /// its own. Results go nowhere. Empty where the workload has no such way to run. Polls
+  /// `interrupted()` likewise.
+  std::function<SideBySide(Path, const Slice&, std::int64_t units)> run_side_by_side;
   /// Checks a path against the reference. Deterministic; takes seconds, not minutes.
   std::function<Verification(Path)> verify;
 };

@@ -11,7 +11,8 @@ namespace {
 const Measurement* total_row(const std::vector<Measurement>& measurements, Path path) {
   const Measurement* found = nullptr;
   for (const Measurement& row : measurements)
-    if (row.path == path && (found == nullptr || row.phase == "total")) found = &row;
+    if (row.path == path && !is_side_by_side(row) && (found == nullptr || is_total(row)))
+      found = &row;
   return found;
 }
 

@@ -36,7 +36,8 @@ std::string bottleneck_name(const Projection& projection) {
   double longest_s = 0;
   for (const PhaseProjection& phase : projection.phases) {
     if (phase.repeats == Repeats::per_job || phase.processor != slowest) continue;
-    const double servers = station_of(phase) == Station::core ? projection.cores : 1;
+    const double servers =
+        station_of(phase.processor, phase.scaling) == Station::core ? projection.cores : 1;
     if (longest == nullptr || phase.alone_s.likely / servers > longest_s) {
       longest = &phase;
       longest_s = phase.alone_s.likely / servers;
@@ -99,9 +100,16 @@ void set_turnaround(Throughput& throughput, const Job& job, const Projection& pr
 const char* const turnaround_bounded = "bounded";
 const char* const turnaround_unbounded = "unbounded: arrivals exceed capacity";
 
-Station station_of(const PhaseProjection& phase) {
-  if (phase.processor == Processor::gpu) return Station::gpu;
-  return phase.scaling == Scaling::serial ? Station::core : Station::machine;
+Station station_of(Processor processor, Scaling scaling) {
+  if (processor == Processor::gpu) return Station::gpu;
+  return scaling == Scaling::serial ? Station::core : Station::machine;
+}
+
+void add_step(Pipeline& pipeline, Station station, double seconds) {
+  if (!pipeline.steps.empty() && pipeline.steps.back().station == station)
+    pipeline.steps.back().seconds += seconds;
+  else
+    pipeline.steps.push_back({station, seconds});
 }
 
 Pipeline pipeline_of(const Projection& projection, double Interval::*point) {
@@ -110,11 +118,7 @@ Pipeline pipeline_of(const Projection& projection, double Interval::*point) {
   pipeline.gpus = std::max(1, projection.workers);
   for (const PhaseProjection& phase : projection.phases) {
     if (phase.repeats == Repeats::per_job) continue;
-    const Step step{station_of(phase), phase.alone_s.*point};
-    if (!pipeline.steps.empty() && pipeline.steps.back().station == step.station)
-      pipeline.steps.back().seconds += step.seconds;
-    else
-      pipeline.steps.push_back(step);
+    add_step(pipeline, station_of(phase.processor, phase.scaling), phase.alone_s.*point);
   }
   return pipeline;
 }

@@ -16,7 +16,7 @@ namespace breakeven {
 /// What a unit occupies in a phase of its own: one CPU core of the machine's pool, one GPU, or all
 /// CPU cores at once.
 enum class Station { core, gpu, machine };
-Station station_of(const PhaseProjection& phase);
+Station station_of(Processor processor, Scaling scaling);
 
 /// One stay at a station.
 struct Step {
@@ -30,6 +30,9 @@ struct Pipeline {
   std::vector<Step> steps; ///< consecutive ones differ in station
   int cores = 1, gpus = 1;
 };
+
+/// Adds a step behind the others, to the last one where they share a station.
+void add_step(Pipeline& pipeline, Station station, double seconds);
 
 /// The per-unit phases at one of the projection's three points.
 Pipeline pipeline_of(const Projection& projection, double Interval::*point);

@@ -18,6 +18,10 @@ constexpr std::size_t fewest_samples = 8;
 // One sample should be long against timer and scheduler noise, yet leave room for enough of them.
 constexpr double shortest_sample_s = 0.5;
 constexpr double samples_in_time_limit = 9;
+// Side by side: two rounds for every thread if there is time, so that the first cases to start and
+// the last to end count less; at least one, or idle threads would decide.
+constexpr std::int64_t wanted_rounds = 2;
+constexpr double time_limits_for_one_round = 2;
 
 double job_seconds(const Run& run) {
   double sum = 0;
@@ -101,7 +105,7 @@ Measurement row_for(const Scenario& scenario, const Workload& workload, Path pat
   row.unit = workload.unit;
   row.job_units = workload.job_units;
   row.path = path;
-  row.phase = "total";
+  row.phase = total_phase;
   row.environment = environment;
   row.threads = scenario.measure.threads > 0 ? scenario.measure.threads : omp_get_max_threads();
   return row;
@@ -167,7 +171,57 @@ std::vector<Measurement> rows_of(const Measurement& blank, const Taken& taken, b
   return rows;
 }
 
+/// 0 where that would take too long, or is no more than one.
+std::int64_t units_side_by_side(const Measurement& total, const Slice& slice, double time_limit_s) {
+  const auto round = static_cast<std::int64_t>(total.threads);
+  const double unit_s = total.end_to_end_s.value / static_cast<double>(slice.units.size());
+  const double round_s = static_cast<double>(round) * unit_s;
+  if (round_s > time_limits_for_one_round * time_limit_s) return 0;
+  const bool has_time = static_cast<double>(wanted_rounds) * round_s <= time_limit_s;
+  const std::int64_t units = std::min(total.job_units, has_time ? wanted_rounds * round : round);
+  return units > 1 ? units : 0;
+}
+
+/// Results that differ are no measurement, but must be seen.
+Measurement side_by_side_row(Measurement row, const SideBySide& found, const Taken& taken) {
+  row.phase = side_by_side_phase;
+  row.slice = found.label;
+  row.checksum = found.checksum;
+  row.verified = found.agreement.passed;
+  row.verification = found.agreement.evidence;
+  row.stop_reason = found.agreement.passed ? "one run" : "not verified";
+  if (!found.agreement.passed) return row;
+  add_samples(row, {found.wall_s}, {});
+  std::vector<double> alone_s;
+  for (const Run& run : taken.runs)
+    alone_s.push_back(run.wall_s);
+  row.work.counts = {{"units", static_cast<double>(found.units)},
+                     {"units_alone", static_cast<double>(taken.slice.units.size())},
+                     {"alone_wall_s", median_of(alone_s).value},
+                     {"whole_units", found.whole_units ? 1.0 : 0.0},
+                     {"cpu_threads", found.cpu_threads},
+                     {"gpu_feeders", found.gpu_feeders}};
+  return row;
+}
+
+void add_side_by_side(const Scenario& scenario, const Workload& workload, const Measurement& blank,
+                      const Taken& taken, const Progress& progress,
+                      std::vector<Measurement>& path_rows) {
+  if (!workload.run_side_by_side || !scenario.job.units_per_day || interrupted()) return;
+  const std::int64_t units =
+      units_side_by_side(path_rows.front(), taken.slice, scenario.measure.time_limit_s);
+  if (units == 0) return;
+  progress(fmt::format("running {} side by side on {}", units, to_string(blank.path)), -1);
+  const SideBySide found = workload.run_side_by_side(blank.path, taken.slice, units);
+  if (found.units == units) path_rows.push_back(side_by_side_row(blank, found, taken));
+}
+
 } // namespace
+
+const char* const total_phase = "total";
+const char* const side_by_side_phase = "side by side";
+bool is_total(const Measurement& row) { return row.phase == total_phase; }
+bool is_side_by_side(const Measurement& row) { return row.phase == side_by_side_phase; }
 
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
                                  const std::filesystem::path& units, const Progress& progress) {
@@ -198,7 +252,8 @@ std::vector<Measurement> measure(const Scenario& scenario, const Workload& workl
       taken.runs.push_back(workload.run(path, taken.slice, {}));
       taken.stop_reason = "counting only";
     }
-    const std::vector<Measurement> path_rows = rows_of(blank, taken, timed);
+    std::vector<Measurement> path_rows = rows_of(blank, taken, timed);
+    if (timed) add_side_by_side(scenario, workload, blank, taken, progress, path_rows);
     rows.insert(rows.end(), path_rows.begin(), path_rows.end());
   }
   return rows;

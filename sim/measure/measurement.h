@@ -36,12 +36,16 @@ struct Median {
 /// fewer than 8 samples no such interval exists: low and high are then the extremes.
 Median median_of(std::vector<double> samples);
 
+/// What stands in the place of a phase's name: the whole run, and several units run side by side.
+extern const char* const total_phase;
+extern const char* const side_by_side_phase;
+
 struct Measurement {
   std::string study, title, scenario_sha256, workload_sha256;
   std::string workload, unit; ///< "render", "frame"
   std::int64_t job_units = 0;
   Path path = Path::openmp;
-  std::string phase; ///< a phase's name, or "total" for the whole run
+  std::string phase; ///< a phase's name, total_phase or side_by_side_phase
   Processor processor = Processor::cpu;
   Scaling scaling = Scaling::parallel;
   Repeats repeats = Repeats::per_unit;
@@ -52,7 +56,7 @@ struct Measurement {
   double cold_s = 0;         ///< the first run, which the samples leave out
   Median end_to_end_s;       ///< of samples_s
   std::string stop_reason;   ///< "converged", "time limit", "whole job", "interrupted", "counting
-                             ///< only", "not verified"
+                             ///< only", "not verified", "one run"
   double job_over_slice = 1; ///< > 1: job figures are extrapolated by counted work
   double job_s = 0;          ///< end_to_end_s.value * job_over_slice
   std::string evidence;      ///< of job_s: "measured" or "extrapolated"
@@ -63,12 +67,22 @@ struct Measurement {
   Environment environment;
 };
 
+bool is_total(const Measurement& row);
+/// About several units at once: no part of a run, and nothing is projected from it. Its samples_s
+/// holds the wall time of them all, which makes no time of the job; work.counts has how many
+/// (units), whether these are whole units (whole_units, 1 or 0), the threads they had (cpu_threads,
+/// gpu_feeders), how many units the path's other rows are of (units_alone), and the median wall
+/// time of those runs, with all that lies between their phases (alone_wall_s).
+bool is_side_by_side(const Measurement& row);
+
 /// Told what is happening, for a progress line. `share` in [0, 1], or < 0 where unknown.
 using Progress = std::function<void(const std::string& what, double share)>;
 
 /// Verifies, then measures every usable path of the workload. `units` is where results of the
 /// run go (empty: nowhere). Path::host is run once, for its counts, and never timed. A path that
-/// fails verification gets no times: its rows carry verified = false and nothing else.
+/// fails verification gets no times: its rows carry verified = false and nothing else. Where the
+/// job is a steady service (units_per_day), units are run side by side too, once, if one for each
+/// thread takes no more than twice the time limit, as one after the other has shown.
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
                                  const std::filesystem::path& units, const Progress& progress);
 

@@ -42,9 +42,9 @@ struct PathRows {
 PathRows rows_of(const std::vector<Measurement>& measurements, Path path) {
   PathRows rows;
   for (const Measurement& row : measurements) {
-    if (row.path != path) continue;
+    if (row.path != path || is_side_by_side(row)) continue;
     if (!row.verified && rows.refusal.empty()) rows.refusal = "not verified: " + row.verification;
-    if (row.phase == "total")
+    if (is_total(row))
       rows.total = &row;
     else
       rows.phases.push_back(&row);

@@ -66,8 +66,11 @@ std::vector<Column<Row>> make_table() {
                         "CPU, for agreement and counts only)",
                         member(&Row::path),
                         {{Path::openmp, "openmp"}, {Path::cuda, "cuda"}, {Path::host, "host"}}),
-      text<Row>("phase", "the step that the row is about; total is the whole run",
-                member(&Row::phase)),
+      text<Row>(
+          "phase",
+          "the step that the row is about; total is the whole run, side by side several units at "
+          "once, whose samples_s holds the wall time of them all",
+          member(&Row::phase)),
       choice<Row, Processor>(
           "processor", "what the phase keeps busy on the machine it is meant for: cpu or gpu",
           member(&Row::processor), {{Processor::cpu, "cpu"}, {Processor::gpu, "gpu"}}),
@@ -93,7 +96,7 @@ std::vector<Column<Row>> make_table() {
                   member(&Row::end_to_end_s, &Median::high)),
       text<Row>("stop_reason",
                 "why sampling stopped: converged, time limit, whole job, interrupted, counting "
-                "only, not verified",
+                "only, not verified, one run",
                 member(&Row::stop_reason)),
       number<Row>("job_over_slice", "the whole job's counted work over the slice's",
                   member(&Row::job_over_slice)),

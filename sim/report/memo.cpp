@@ -20,7 +20,7 @@ std::vector<ResultFile> memo(const std::vector<Comparison>& unordered,
   add_reasons(blocks, rows);
   add_break_even(blocks, rows);
   add_gpu_limits(blocks, rows, phases);
-  add_throughput(blocks, rows);
+  add_throughput(blocks, rows, measured);
   add_measured(blocks, measured);
   add_projection(blocks, rows);
   add_prices(blocks, rows);

@@ -34,7 +34,8 @@ void add_reproduction(Blocks& memo, const Rows& rows, const Measured& measured);
 
 // memo_service.cpp
 void add_gpu_limits(Blocks& memo, const Rows& rows, const Phases& phases);
-void add_throughput(Blocks& memo, const Rows& rows); ///< nothing without units_per_day
+/// Nothing without units_per_day.
+void add_throughput(Blocks& memo, const Rows& rows, const Measured& measured);
 
 /// A value as text, or a dash.
 template <class Value, class Text>

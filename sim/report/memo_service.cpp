@@ -1,3 +1,4 @@
+#include "sim/compare/side_by_side.h"
 #include "sim/report/answer.h"
 #include "sim/report/charts.h"
 #include "sim/report/format.h"
@@ -183,6 +184,48 @@ std::string arrivals_words(const std::string& arrivals) {
   return "independently, at one rate all day and night (Poisson)";
 }
 
+std::string threads_text(const SideBySideCheck& check) {
+  if (check.gpu_feeders > 0)
+    return fmt::format("with {} that decode and store and {} that feed the GPU",
+                       units_text(check.cpu_threads, "CPU thread"), count_text(check.gpu_feeders));
+  return "on " + units_text(check.cpu_threads, "CPU thread")
+         + (check.cpu_threads < check.threads ? fmt::format(" of {}", check.threads) : "");
+}
+
+/// Of so many units in that time.
+std::string rate_text(const SideBySideCheck& check, double seconds) {
+  return amount_text(check.units * 86400 / seconds) + " a day";
+}
+
+std::string check_text(const SideBySideCheck& check, const std::string& unit) {
+  if (!check.verified)
+    return fmt::format("On the {} path {} were run side by side, but not verified, so they have no "
+                       "time: {}.",
+                       to_string(check.path), check.slice, check.verification);
+  const std::string parts =
+      fmt::format(" All three are of parts of a {}; the table is of whole ones.", unit);
+  return fmt::format(
+      "On the {} path {}, side by side {}, took {} (measured, one run), or {}. One after the other "
+      "they take {} (measured, median), or {}; {} of that are their phases, from which the queue "
+      "model has the last one done after {} (modelled), or {}.{}",
+      to_string(check.path), check.slice, threads_text(check), duration_text(check.wall_s),
+      rate_text(check, check.wall_s), duration_text(check.one_after_the_other_s),
+      rate_text(check, check.one_after_the_other_s), duration_text(check.phases_s),
+      duration_text(check.by_queues_s), rate_text(check, check.by_queues_s),
+      check.whole_units ? "" : parts);
+}
+
+/// What was run side by side here, beside the model.
+void add_checks(Blocks& memo, const std::string& unit, const Measured& measured) {
+  const std::vector<SideBySideCheck> checks = side_by_side_checks(measured);
+  for (const SideBySideCheck& check : checks)
+    memo.push_back(Paragraph{"Checked here.", check_text(check, unit)});
+  if (checks.empty())
+    memo.push_back(
+        Paragraph{"Not checked here.",
+                  fmt::format("No {}s were run side by side to hold the queues against.", unit)});
+}
+
 } // namespace
 
 void add_gpu_limits(Blocks& memo, const Rows& rows, const Phases& phases) {
@@ -217,7 +260,7 @@ void add_gpu_limits(Blocks& memo, const Rows& rows, const Phases& phases) {
                        phase_chart(rows, phases)});
 }
 
-void add_throughput(Blocks& memo, const Rows& rows) {
+void add_throughput(Blocks& memo, const Rows& rows, const Measured& measured) {
   const Comparison& first = rows.front();
   if (!first.units_per_day) return;
   memo.push_back(Heading{2, "Throughput"});
@@ -237,6 +280,7 @@ void add_throughput(Blocks& memo, const Rows& rows) {
     table.rows.push_back(service_cells(candidate_name(row), row.candidate_evidence,
                                        row.candidate_throughput, row.turnaround_deadline_s));
   memo.push_back(table);
+  add_checks(memo, first.unit, measured);
   memo.push_back(Paragraph{
       "How to read it.",
       "Each machine is a line of stations: phases on one core take a core of the pool, phases on "
@@ -247,8 +291,10 @@ void add_throughput(Blocks& memo, const Rows& rows) {
       "95 % point where every phase takes its 10 % or its 90 % time. Unbounded: the queue grows "
       "for ever. Not modelled: loading and cold start (the service is up), room for waiting units, "
       "failures, the network to the service, and its price, which the costs of single runs above "
-      "do not contain. A CPU machine has all its cores on one unit at a time; several side by side "
-      "would win back what its phases lose by not scaling perfectly (about 10 % on 64 cores)."});
+      "do not contain. The model gives a CPU machine's cores all to one unit at a time; several "
+      "side "
+      "by side would win back what its phases lose by not scaling perfectly (about 10 % on 64 "
+      "cores)."});
 }
 
 } // namespace breakeven::memo_sections

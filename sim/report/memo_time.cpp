@@ -12,7 +12,7 @@ namespace {
 
 const Measurement* total_of(const Measured& measured, Path path) {
   for (const Measurement& row : measured)
-    if (row.path == path && row.phase == "total") return &row;
+    if (row.path == path && is_total(row)) return &row;
   return nullptr;
 }
 
@@ -70,7 +70,7 @@ void add_timed_path(Blocks& memo, const Measured& measured, const Measurement& t
                "whole job", "how known", "share of the job", "counted in the slice"},
               {}};
   for (const Measurement& row : measured)
-    if (row.path == total.path)
+    if (row.path == total.path && !is_side_by_side(row))
       table.rows.push_back({row.phase, median_text(row), duration_text(row.job_s), row.evidence,
                             share_text(row.job_s, total.job_s), counts_text(row.work)});
   memo.push_back(table);
@@ -87,7 +87,7 @@ void add_counted_path(Blocks& memo, const Measured& measured, const Measurement&
                "re-read bytes", "streamed bytes", "launches", "counted in the slice"},
               {}};
   for (const Measurement& row : measured)
-    if (row.path == total.path && row.phase != "total")
+    if (row.path == total.path && !is_total(row))
       table.rows.push_back({row.phase, large_text(row.work.lane_instructions),
                             significant(row.work.simt_efficiency, 2),
                             large_text(row.work.cached_bytes), large_text(row.work.dram_bytes),

@@ -109,8 +109,10 @@ void check_rules(const Measurement& row, const CsvRow& line) {
   require(timed || row.cold_s == 0, line, "cold_s", "0 where samples_s is empty");
   require(timed || row.end_to_end_s.value == 0, line, "median_s", "0 where samples_s is empty");
   require(timed || row.job_s == 0, line, "job_s", "0 where samples_s is empty");
-  require(timed == !row.evidence.empty(), line, "evidence",
-          "'measured' or 'extrapolated' exactly where samples_s is filled");
+  require((timed && !is_side_by_side(row)) == !row.evidence.empty(), line, "evidence",
+          "'measured' or 'extrapolated' exactly where samples_s is filled, and not side by side");
+  require(!is_side_by_side(row) || row.job_s == 0, line, "job_s",
+          "0, since units side by side give no time of the job");
   require(row.end_to_end_s.low <= row.end_to_end_s.value, line, "median_low_s", "at most median_s");
   require(row.end_to_end_s.value <= row.end_to_end_s.high, line, "median_high_s",
           "at least median_s");

@@ -214,7 +214,7 @@ std::string left_out(const std::vector<Comparison>& rows) {
 
 std::string measured_here(const std::vector<Measurement>& measurements) {
   for (const Measurement& row : measurements)
-    if (row.phase == "total" && !row.samples_s.empty())
+    if (is_total(row) && !row.samples_s.empty())
       return fmt::format("Measured here: {} on {}, {} threads; median {} of {} runs ({}).",
                          row.slice, row.environment.cpu_model, row.threads,
                          duration_text(row.end_to_end_s.value), row.samples_s.size(),

@@ -1,4 +1,5 @@
 #include "sim/catalog/csv.h"
+#include "sim/compare/side_by_side.h"
 #include "sim/errors.h"
 #include "tests/report/example_rows.h"
 #include "tests/report/support.h"
@@ -229,9 +230,11 @@ TEST_CASE("no damage to comparison.csv does worse than BadInput") {
 }
 
 TEST_CASE("no damage to measurements.csv does worse than BadInput") {
-  damage<Measurement>(
-      measurements_csv(example::measurements()), read_measurements, measurements_csv,
-      [](const std::vector<Measurement>& rows) { CHECK_FALSE(machine_text(rows).empty()); });
+  damage<Measurement>(measurements_csv(example::measurements()), read_measurements,
+                      measurements_csv, [](const std::vector<Measurement>& rows) {
+                        CHECK_FALSE(machine_text(rows).empty());
+                        CHECK(side_by_side_checks(rows).size() <= rows.size());
+                      });
 }
 
 TEST_CASE("no damage to phases.csv does worse than BadInput") {

@@ -309,6 +309,20 @@ inline Measurement timed(const std::string& phase, double median_s) {
   return row;
 }
 
+/// Eight frames at once on four threads in 5 s; one after the other 8 / 3 x 2.7 s, of it 2.4 s in
+/// phases.
+inline Measurement side_by_side() {
+  Measurement row = measured(Path::openmp, side_by_side_phase);
+  row.slice = "8 of 240 frames";
+  row.samples_s = {5};
+  row.end_to_end_s = {5, 5, 5};
+  row.stop_reason = "one run";
+  row.verification = "0 of 8 frames side by side differ";
+  row.work.counts = {{"units", 8},       {"units_alone", 3}, {"alone_wall_s", 2.7},
+                     {"whole_units", 1}, {"cpu_threads", 4}, {"gpu_feeders", 0}};
+  return row;
+}
+
 inline std::vector<Measurement> measurements() {
   std::vector<Measurement> rows{timed("total", 2.4), timed("build", 0.2), timed("render", 2.2)};
   rows[2].work.counts = {{"primary_rays", 1e6}, {"bounce_rays", 1234567.25}};
@@ -325,6 +339,7 @@ inline std::vector<Measurement> measurements() {
   rows.back().verified = false;
   rows.back().stop_reason = "not verified";
   rows.back().verification = "3 of 100 camera rays unequal";
+  rows.push_back(side_by_side());
   return rows;
 }
 

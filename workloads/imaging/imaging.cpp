@@ -2,106 +2,25 @@
 
 #include "sim/errors.h"
 #include "workloads/clock.h"
-#include "workloads/imaging/engines.h"
+#include "workloads/imaging/case_pool.h"
 #include "workloads/imaging/export.h"
+#include "workloads/imaging/job.h"
 #include "workloads/imaging/load.h"
 #include "workloads/imaging/memory_plan.h"
 #include "workloads/imaging/portion.h"
+#include "workloads/imaging/side_by_side.h"
 #include "workloads/imaging/thin.h"
 #include "workloads/imaging/verify.h"
 #include "workloads/paths.h"
-#include "workloads/scratch_folder.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <numeric>
-#include <optional>
 
 namespace breakeven::imaging {
 
 namespace {
-
-// The GPU side's source is checked as it runs on the host, at about a microsecond a thread.
-constexpr Extent counted_part{96, 96, 24};
-
-struct Job {
-  Settings settings;
-  Geometry scan; ///< of a whole case
-  ScratchFolder scratch{"imaging"};
-  std::map<std::int64_t, std::filesystem::path> phantoms; ///< by slices: where they are stored
-  std::map<Path, Stages> stages;                          ///< made at first use, likewise below
-  std::map<Path, UNetEngine> networks;
-  std::map<Path, double> bytes_per_voxel; ///< of the scan, while a case is segmented
-};
-
-Stages& stages_for(Job& job, Path path) {
-  const auto found = job.stages.find(path);
-  if (found != job.stages.end()) return found->second;
-  return job.stages.emplace(path, make_stages(path)).first->second;
-}
-
-UNetEngine& network_for(Job& job, Path path) {
-  const auto found = job.networks.find(path);
-  if (found != job.networks.end()) return found->second;
-  return job.networks.emplace(path, make_network(job.settings, path, omp_get_max_threads()))
-      .first->second;
-}
-
-/// The scan as files: the user's, or the middle `slices` of the phantom.
-std::filesystem::path stored_scan(Job& job, std::int64_t slices) {
-  if (!job.settings.scan.empty()) return job.settings.scan;
-  const auto found = job.phantoms.find(slices);
-  if (found != job.phantoms.end()) return found->second;
-  const std::filesystem::path folder = job.scratch.path() / fmt::format("{}_slices", slices);
-  std::filesystem::create_directory(folder);
-  const std::int64_t first = (job.scan.extent.z - slices) / 2;
-  write_dicom_series(folder, make_phantom_slices(job.settings.phantom, first, first + slices),
-                     job.settings.compression);
-  return job.phantoms.emplace(slices, folder).first->second;
-}
-
-Labeller labeller_for(Job& job, Path path) {
-  Labeller labeller;
-  labeller.most_label = static_cast<std::uint32_t>(job.settings.unet.classes - 1);
-  labeller.run = [&job, path](View<const float> hu, View<std::uint32_t> labels) {
-    return network_for(job, path).segment(hu, labels).phases;
-  };
-  return labeller;
-}
-
-Segmentation segment_part(Job& job, Path path, const CtImage& part, const Tiling& tiling,
-                          KeepHu keep_hu) {
-  Stages& stages = stages_for(job, path);
-  const Settings& settings = job.settings;
-  return settings.model == Model::classical
-             ? segment(stages, part, settings.recipe, tiling, keep_hu)
-             : segment_with(stages, part, settings.recipe, labeller_for(job, path), tiling,
-                            keep_hu);
-}
-
-/// What one voxel of a scan takes in the path's memory, seen on a small one.
-double bytes_per_voxel(Job& job, Path path, const CtImage& image) {
-  const auto found = job.bytes_per_voxel.find(path);
-  if (found != job.bytes_per_voxel.end()) return found->second;
-  const CtImage small = middle_of(image, counted_part);
-  const double peak = preview_peak_bytes(stages_for(job, path), small, job.settings.recipe);
-  return job.bytes_per_voxel
-      .emplace(path, peak / static_cast<double>(small.geometry.extent.voxels()))
-      .first->second;
-}
-
-/// What the network itself takes for a whole case; 0 for the classical model.
-double network_bytes(const Job& job, Path path) {
-  const Settings& settings = job.settings;
-  if (settings.model != Model::unet) return 0;
-  const Extent extent = working_geometry(job.scan, settings.recipe).extent;
-  return static_cast<double>(
-      predict_memory(settings.unet, extent, path, settings.precision).total());
-}
 
 // ---- phases ----
 
@@ -138,6 +57,12 @@ TimedCase decode(Job& job, const Extent& part) {
   return decoded;
 }
 
+Segmentation segment_part(Job& job, Path path, const CtImage& part, const Tiling& tiling,
+                          KeepHu keep_hu) {
+  UNetEngine* const network = job.settings.model == Model::unet ? &network_for(job, path) : nullptr;
+  return segment_case(job.settings, stages_for(job, path), network, part, tiling, keep_hu);
+}
+
 Phase export_phase(Job& job, std::int64_t number, const Segmentation& result,
                    const std::filesystem::path& output) {
   const double start = seconds_now();
@@ -146,12 +71,6 @@ Phase export_phase(Job& job, std::int64_t number, const Segmentation& result,
   phase.work.counts = {{"voxels", static_cast<double>(result.labels.voxels.size())},
                        {"labels", static_cast<double>(result.sums.size() - 1)}};
   return phase;
-}
-
-std::uint64_t hash_of(std::uint64_t hash, const Segmentation& result) {
-  for (const std::uint32_t label : result.labels.voxels)
-    hash = (hash ^ label) * 0x100000001B3ull;
-  return hash;
 }
 
 /// Whole job over what was run, for each phase by what its time grows with.
@@ -200,7 +119,7 @@ Run run_counted(Job& job, Path path, const Slice& slice) {
   image = middle_of(image, job.settings.model == Model::unet ? part : counted_part);
   const Segmentation result = segment_part(job, path, image, {}, KeepHu::no);
   Run run;
-  run.checksum = hash_of(0xCBF29CE484222325ull, result);
+  run.checksum = checksum_of_cases({checksum_of(result)});
   // They stay on the CPU; its path has their times.
   run.phases.push_back(host_phase("decode", Scaling::parallel, 0));
   for (const Phase& phase : result.phases)
@@ -213,7 +132,7 @@ Run run_counted(Job& job, Path path, const Slice& slice) {
   as_whole_case(job, voxels, run.phases);
   note_memory(result.peak_bytes / static_cast<double>(voxels)
                       * static_cast<double>(job.scan.extent.voxels())
-                  + network_bytes(job, Path::cuda),
+                  + network_bytes(job.settings, job.scan, Path::cuda),
               run.phases);
   return run;
 }
@@ -221,7 +140,9 @@ Run run_counted(Job& job, Path path, const Slice& slice) {
 Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::path& output) {
   const Extent part = part_of_case(job.settings, job.scan, slice);
   Run run;
-  run.checksum = 0xCBF29CE484222325ull;
+  std::vector<std::uint64_t> checksums;
+  stored_scan(job, part.z); // made before the clock starts
+  const double start = seconds_now();
   double predicted = 0, peak = 0;
   std::int64_t voxels = 1;
   for (const std::int64_t number : slice.units) {
@@ -235,16 +156,18 @@ Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::pa
     predicted = tiling.predicted_peak_bytes;
     const Segmentation result = segment_part(job, path, image, tiling, KeepHu::yes);
     peak = std::max(peak, result.peak_bytes);
-    run.checksum = hash_of(run.checksum, result);
+    checksums.push_back(checksum_of(result));
     add_phase(run.phases, host_phase("decode", Scaling::parallel, decoded.decode_s));
     for (const Phase& phase : result.phases)
       add_phase(run.phases, phase);
     add_phase(run.phases, export_phase(job, number, result, output));
     if (interrupted()) break;
   }
+  run.wall_s = seconds_now() - start;
+  run.checksum = checksum_of_cases(checksums);
   set_scales(job, slice, part, voxels, run.phases);
   note_memory(bytes_per_voxel(job, path, {}) * static_cast<double>(job.scan.extent.voxels())
-                  + network_bytes(job, path),
+                  + network_bytes(job.settings, job.scan, path),
               run.phases);
   run.phases.front().work.counts = {
       {"slices", static_cast<double>(part.z) * static_cast<double>(slice.units.size())},
@@ -271,6 +194,9 @@ Workload make_imaging_workload(const Section& section) {
   workload.run = [job](Path path, const Slice& slice, const std::filesystem::path& output) {
     return path == Path::host ? run_counted(*job, path, slice)
                               : run_timed(*job, path, slice, output);
+  };
+  workload.run_side_by_side = [job](Path path, const Slice& slice, std::int64_t units) {
+    return run_side_by_side(*job, path, slice, units);
   };
   workload.verify = [job](Path path) {
     const Slice smallest = slice_of(job->settings, job->scan, 0);

@@ -1,7 +1,7 @@
 // The classical segmentation of one case on one path: the stages of a recipe, one after the other,
 // on volumes that stay in the path's memory, or, where they do not fit, slab by slab with copies in
 // and out. Both ways and every path give the same labels to the bit. Leaves out files (load.h,
-// export.h) and many cases (cases.h).
+// export.h) and many cases (case_pool.h).
 #pragma once
 
 #include "workloads/imaging/recipe.h"

@@ -65,7 +65,9 @@ using ConvolutionShape = Owned<cudnnConvolutionDescriptor_t, cudnnCreateConvolut
 template <class T>
 class Convolutions {
 public:
-  Convolutions(Precision precision, Memory& memory) : precision_(precision), memory_(&memory) {}
+  Convolutions(Precision precision, Memory& memory) : precision_(precision), memory_(&memory) {
+    check(cudnnSetStream(handle_.get(), Stream{}.handle), "choose cuDNN's stream");
+  }
 
   /// Chooses the fastest algorithm by running them all on these buffers, whose contents are lost.
   void add(const UNetLayer& layer, const std::vector<float>& weight, const T* source, T* target) {
@@ -194,7 +196,7 @@ private:
     throw Failure("cuDNN has no algorithm for one of the network's convolutions");
   }
 
-  Owned<cudnnHandle_t, cudnnCreate, cudnnDestroy> handle_; ///< on the default stream
+  Owned<cudnnHandle_t, cudnnCreate, cudnnDestroy> handle_; ///< on the thread's own stream
   Precision precision_;
   Memory* memory_;
   std::vector<Step> steps_;

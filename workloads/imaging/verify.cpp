@@ -88,9 +88,7 @@ Verification verify_network(const Settings& settings, const CtImage& scan, Path 
   segment_with(stages, part, {}, keep_hu, {});
   const auto expected = network_labels(settings, Path::openmp, 1, hu, extent);
   const auto found = network_labels(settings, path, omp_get_max_threads(), hu, extent);
-  const double least = path != Path::openmp && settings.precision != Precision::fp32
-                           ? least_dice_fp16
-                           : least_dice_fp32;
+  const double least = least_dice(settings, path);
   const double reached = dice({expected.data(), extent}, {found.data(), extent});
   return {reached >= least,
           fmt::format(
@@ -101,6 +99,11 @@ Verification verify_network(const Settings& settings, const CtImage& scan, Path 
 }
 
 } // namespace
+
+double least_dice(const Settings& settings, Path path) {
+  return path != Path::openmp && settings.precision != Precision::fp32 ? least_dice_fp16
+                                                                       : least_dice_fp32;
+}
 
 Verification verify_path(const Settings& settings, const CtImage& scan, Path path) {
   return settings.model == Model::classical ? verify_stages(settings, scan, path)
