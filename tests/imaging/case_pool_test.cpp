@@ -90,7 +90,7 @@ struct NumberedCases {
         return labelled(image.stored.front());
       });
     };
-    steps.store = [this](std::int64_t number, const Segmentation& result) {
+    steps.store = [this](std::int64_t number, const CtImage&, const Segmentation& result) {
       const UnderWay under_way(*this);
       CHECK(result.labels.voxels.front() == number);
       on_store(number);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <png.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -35,9 +36,11 @@ struct Scan {
   std::vector<float> hu;
   std::vector<std::uint32_t> labels;
   std::string png(bool with_labels = true) const {
-    return montage_png({hu.data(), geometry.extent},
-                       {with_labels ? labels.data() : nullptr, geometry.extent}, geometry,
-                       {0, 200});
+    CtImage image;
+    image.geometry = geometry;
+    image.float_stored = hu;
+    image.rescale.resize(static_cast<std::size_t>(geometry.extent.z));
+    return montage_png(image, {with_labels ? labels.data() : nullptr, geometry.extent}, {0, 200});
   }
 };
 
@@ -96,6 +99,27 @@ TEST_CASE("a montage has the sides and the scale that the spacing gives") {
   const Picture picture = read_png(ball_at_right_front_head().png());
   CHECK(picture.width == 512 + 512 + 384 + 6 * margin + 2 * gap);
   CHECK(picture.height == 512 + 3 * margin);
+}
+
+TEST_CASE("a montage's pixels are those of its three slices") {
+  // 64 mm along x and z are 512 pixels, 48 mm along y are 384.
+  CHECK(montage_pixels(ball_at_right_front_head().geometry) == 512 * 384 + 512 * 512 + 384 * 512);
+}
+
+TEST_CASE("stored values are shown as Hounsfield units, padding as air") {
+  Scan scan = ball_at_right_front_head();
+  std::replace(scan.hu.begin(), scan.hu.end(), -1000.0f, air_hu);
+  const std::string expected = scan.png();
+  CtImage image;
+  image.geometry = scan.geometry;
+  image.rescale.assign(32, {2, -1024});
+  image.has_padding = true;
+  image.padding_low = image.padding_high = -2000;
+  for (const float hu : scan.hu)
+    image.stored.push_back(hu < 0 ? std::int16_t{-2000} : std::int16_t{1012});
+  const bool same =
+      montage_png(image, {scan.labels.data(), scan.geometry.extent}, {0, 200}) == expected;
+  CHECK(same);
 }
 
 TEST_CASE("right is on the left, front and head are up, the front is left in the sagittal slice") {

@@ -38,13 +38,14 @@ std::size_t triangles(const std::string& elements) {
 
 TEST_CASE("shells with options are read past the cards that the options add") {
   const std::string card = "1,1,1,2,3,4\n", options = "0.,0.,0.,0.,0.\n";
-  for (const auto& [keyword, cards] : {std::pair<const char*, int>{"*ELEMENT_SHELL", 0},
-                                       {"*ELEMENT_SHELL_THICKNESS", 1},
-                                       {"*ELEMENT_SHELL_BETA", 1},
-                                       {"*ELEMENT_SHELL_THICKNESS_MCID", 1},
-                                       {"*ELEMENT_SHELL_OFFSET", 1},
-                                       {"*ELEMENT_SHELL_THICKNESS_OFFSET", 2},
-                                       {"*Element_Shell_Beta_Offset", 2}}) {
+  for (const auto& [name, cards] : {std::pair<const char*, int>{"*ELEMENT_SHELL", 0},
+                                    {"*ELEMENT_SHELL_THICKNESS", 1},
+                                    {"*ELEMENT_SHELL_BETA", 1},
+                                    {"*ELEMENT_SHELL_THICKNESS_MCID", 1},
+                                    {"*ELEMENT_SHELL_OFFSET", 1},
+                                    {"*ELEMENT_SHELL_THICKNESS_OFFSET", 2},
+                                    {"*Element_Shell_Beta_Offset", 2}}) {
+    const char* const keyword = name;
     CAPTURE(keyword);
     std::string element = card;
     for (int i = 0; i < cards; ++i)

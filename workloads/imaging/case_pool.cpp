@@ -69,8 +69,8 @@ private:
   struct Open {
     std::size_t at = 0; ///< its place in cases_
     bool is_segmented = false;
-    CtImage image;       ///< until it is segmented
-    Segmentation result; ///< from then on
+    CtImage image;
+    Segmentation result; ///< once it is segmented
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -145,7 +145,6 @@ private:
   bool segment(const Segmenter& segmenter, Open& open) {
     return step(open, [&] {
       open.result = segmenter(open.image);
-      open.image = {};
       open.is_segmented = true;
     });
   }
@@ -153,7 +152,7 @@ private:
   void store(Open& open) {
     const bool stored = step(open, [&] {
       checksums_[open.at] = checksum_of(open.result);
-      steps_.store(cases_[open.at], open.result);
+      steps_.store(cases_[open.at], open.image, open.result);
     });
     if (stored) close(open);
   }
@@ -273,7 +272,7 @@ private:
 
 double open_case_bytes(const Extent& scan) {
   return static_cast<double>(scan.voxels())
-         * static_cast<double>(2 * sizeof(float) + sizeof(std::uint32_t));
+         * static_cast<double>(sizeof(float) + sizeof(std::uint32_t));
 }
 
 PoolPlan plan_whole_cases(int threads, const PoolMemory& memory) {

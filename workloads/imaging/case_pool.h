@@ -27,8 +27,7 @@ struct PoolPlan {
   int most_open = 1;
 };
 
-/// RAM that an open case takes at most: stored values as float, labels and HU, four bytes a voxel
-/// each.
+/// RAM that an open case takes at most: stored values as float and labels, four bytes a voxel each.
 double open_case_bytes(const Extent& scan);
 
 /// What a case takes while it is segmented, and what there is.
@@ -51,7 +50,7 @@ using Segmenter = std::function<Segmentation(const CtImage&)>;
 struct CaseSteps {
   std::function<CtImage(std::int64_t number)> decode;
   std::function<Segmenter()> make_segmenter;
-  std::function<void(std::int64_t number, const Segmentation& result)> store;
+  std::function<void(std::int64_t number, const CtImage& image, const Segmentation& result)> store;
   std::function<bool()> is_interrupted = interrupted; ///< asked before each case
 };
 

@@ -10,16 +10,25 @@
 
 namespace breakeven::imaging {
 
-void export_case(const std::filesystem::path& folder, std::int64_t number,
-                 const Segmentation& result, const Settings& settings) {
-  const std::string name = fmt::format("case_{:04}", number);
-  const Geometry& geometry = result.labels.geometry;
-  write_labels(folder / (name + "_labels.nii.gz"), result.labels);
-  write_whole_file(folder / (name + "_labels.csv"), measurements_csv(result.sums, geometry));
+namespace {
+
+std::string name_of(std::int64_t number) { return fmt::format("case_{:04}", number); }
+
+} // namespace
+
+void export_labels(const std::filesystem::path& folder, std::int64_t number,
+                   const Segmentation& result) {
+  write_labels(folder / (name_of(number) + "_labels.nii.gz"), result.labels);
+}
+
+void export_report(const std::filesystem::path& folder, std::int64_t number, const CtImage& image,
+                   const Segmentation& result, const Settings& settings) {
+  const std::string name = name_of(number);
+  write_whole_file(folder / (name + "_labels.csv"),
+                   measurements_csv(result.sums, result.labels.geometry));
   const Window window{static_cast<float>(settings.window_level_hu),
                       static_cast<float>(settings.window_width_hu)};
-  write_whole_file(folder / (name + ".png"), montage_png({result.hu.data(), geometry.extent},
-                                                         view_of(result.labels), geometry, window));
+  write_whole_file(folder / (name + ".png"), montage_png(image, view_of(result.labels), window));
 }
 
 } // namespace breakeven::imaging

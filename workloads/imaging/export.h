@@ -9,9 +9,13 @@
 
 namespace breakeven::imaging {
 
-/// Writes case_NNNN_labels.nii.gz, case_NNNN_labels.csv and case_NNNN.png. `result` holds its HU.
-/// Throws Failure where a file cannot be written.
-void export_case(const std::filesystem::path& folder, std::int64_t number,
-                 const Segmentation& result, const Settings& settings);
+/// Writes case_NNNN_labels.nii.gz, in all threads. Throws Failure where the file cannot be written.
+void export_labels(const std::filesystem::path& folder, std::int64_t number,
+                   const Segmentation& result);
+
+/// Writes case_NNNN_labels.csv and case_NNNN.png, in one thread. `image` is what was segmented.
+/// Throws Failure likewise.
+void export_report(const std::filesystem::path& folder, std::int64_t number, const CtImage& image,
+                   const Segmentation& result, const Settings& settings);
 
 } // namespace breakeven::imaging

@@ -7,6 +7,7 @@
 #include "workloads/imaging/job.h"
 #include "workloads/imaging/load.h"
 #include "workloads/imaging/memory_plan.h"
+#include "workloads/imaging/montage.h"
 #include "workloads/imaging/portion.h"
 #include "workloads/imaging/side_by_side.h"
 #include "workloads/imaging/thin.h"
@@ -57,20 +58,27 @@ TimedCase decode(Job& job, const Extent& part) {
   return decoded;
 }
 
-Segmentation segment_part(Job& job, Path path, const CtImage& part, const Tiling& tiling,
-                          KeepHu keep_hu) {
+Segmentation segment_part(Job& job, Path path, const CtImage& part, const Tiling& tiling) {
   UNetEngine* const network = job.settings.model == Model::unet ? &network_for(job, path) : nullptr;
-  return segment_case(job.settings, stages_for(job, path), network, part, tiling, keep_hu);
+  return segment_case(job.settings, stages_for(job, path), network, part, tiling);
 }
 
-Phase export_phase(Job& job, std::int64_t number, const Segmentation& result,
-                   const std::filesystem::path& output) {
+constexpr const char* labels_file = "labels file";
+constexpr const char* report = "report";
+
+std::vector<Phase> export_phases(Job& job, std::int64_t number, const CtImage& image,
+                                 const Segmentation& result, const std::filesystem::path& output) {
+  const std::filesystem::path& folder = output.empty() ? job.scratch.path() : output;
   const double start = seconds_now();
-  export_case(output.empty() ? job.scratch.path() : output, number, result, job.settings);
-  Phase phase = host_phase("export", Scaling::serial, seconds_now() - start);
-  phase.work.counts = {{"voxels", static_cast<double>(result.labels.voxels.size())},
-                       {"labels", static_cast<double>(result.sums.size() - 1)}};
-  return phase;
+  export_labels(folder, number, result);
+  const double between = seconds_now();
+  export_report(folder, number, image, result, job.settings);
+  std::vector<Phase> phases{host_phase(labels_file, Scaling::parallel, between - start),
+                            host_phase(report, Scaling::serial, seconds_now() - between)};
+  phases[0].work.counts = {{"voxels", static_cast<double>(result.labels.voxels.size())}};
+  phases[1].work.counts = {{"labels", static_cast<double>(result.sums.size() - 1)},
+                           {"pixels", static_cast<double>(montage_pixels(image.geometry))}};
+  return phases;
 }
 
 /// Whole job over what was run, for each phase by what its time grows with.
@@ -84,6 +92,10 @@ void set_scales(const Job& job, const Slice& slice, const Extent& part, std::int
     if (phase.name == "decode")
       phase.job_over_slice =
           cases * static_cast<double>(job.scan.extent.z) / static_cast<double>(part.z);
+    else if (phase.name == report)
+      phase.job_over_slice = static_cast<double>(job.settings.cases)
+                             * static_cast<double>(montage_pixels(job.scan))
+                             / phase.work.count("pixels");
     else if (windows_run > 0)
       phase.job_over_slice = static_cast<double>(job.settings.cases) * windows / windows_run;
     else
@@ -117,14 +129,16 @@ Run run_counted(Job& job, Path path, const Slice& slice) {
   const Extent part = part_of_case(job.settings, job.scan, slice);
   CtImage image = decode(job, part).image;
   image = middle_of(image, job.settings.model == Model::unet ? part : counted_part);
-  const Segmentation result = segment_part(job, path, image, {}, KeepHu::no);
+  const Segmentation result = segment_part(job, path, image, {});
   Run run;
   run.checksum = checksum_of_cases({checksum_of(result)});
   // They stay on the CPU; its path has their times.
   run.phases.push_back(host_phase("decode", Scaling::parallel, 0));
   for (const Phase& phase : result.phases)
     run.phases.push_back(phase);
-  run.phases.push_back(host_phase("export", Scaling::serial, 0));
+  run.phases.push_back(host_phase(labels_file, Scaling::parallel, 0));
+  run.phases.push_back(host_phase(report, Scaling::serial, 0));
+  run.phases.back().work.counts = {{"pixels", static_cast<double>(montage_pixels(image.geometry))}};
   const std::int64_t voxels = image.geometry.extent.voxels();
   Slice one = slice;
   one.units.resize(1);
@@ -154,13 +168,14 @@ Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::pa
                                      bytes_per_voxel(job, path, image), job.settings.memory_bytes,
                                      job.scratch.path());
     predicted = tiling.predicted_peak_bytes;
-    const Segmentation result = segment_part(job, path, image, tiling, KeepHu::yes);
+    const Segmentation result = segment_part(job, path, image, tiling);
     peak = std::max(peak, result.peak_bytes);
     checksums.push_back(checksum_of(result));
     add_phase(run.phases, host_phase("decode", Scaling::parallel, decoded.decode_s));
     for (const Phase& phase : result.phases)
       add_phase(run.phases, phase);
-    add_phase(run.phases, export_phase(job, number, result, output));
+    for (const Phase& phase : export_phases(job, number, image, result, output))
+      add_phase(run.phases, phase);
     if (interrupted()) break;
   }
   run.wall_s = seconds_now() - start;

@@ -35,14 +35,14 @@ std::filesystem::path stored_scan(Job& job, std::int64_t slices) {
 }
 
 Segmentation segment_case(const Settings& settings, Stages& stages, UNetEngine* network,
-                          const CtImage& image, const Tiling& tiling, KeepHu keep_hu) {
-  if (network == nullptr) return segment(stages, image, settings.recipe, tiling, keep_hu);
+                          const CtImage& image, const Tiling& tiling) {
+  if (network == nullptr) return segment(stages, image, settings.recipe, tiling);
   Labeller labeller;
   labeller.most_label = static_cast<std::uint32_t>(settings.unet.classes - 1);
   labeller.run = [network](View<const float> hu, View<std::uint32_t> labels) {
     return network->segment(hu, labels).phases;
   };
-  return segment_with(stages, image, settings.recipe, labeller, tiling, keep_hu);
+  return segment_with(stages, image, settings.recipe, labeller, tiling);
 }
 
 double bytes_per_voxel(Job& job, Path path, const CtImage& image) {

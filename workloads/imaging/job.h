@@ -31,7 +31,7 @@ std::filesystem::path stored_scan(Job& job, std::int64_t slices);
 
 /// Segments with what belongs to one thread; `network` is null for the classical model.
 Segmentation segment_case(const Settings& settings, Stages& stages, UNetEngine* network,
-                          const CtImage& image, const Tiling& tiling, KeepHu keep_hu);
+                          const CtImage& image, const Tiling& tiling);
 
 /// What one voxel of a scan takes in the path's memory, seen on a small one.
 double bytes_per_voxel(Job& job, Path path, const CtImage& image);

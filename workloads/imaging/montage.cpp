@@ -1,6 +1,7 @@
 #include "workloads/imaging/montage.h"
 
 #include "sim/errors.h"
+#include "workloads/imaging/intensity.h"
 
 #include <png.h>
 
@@ -226,9 +227,12 @@ Colour tinted(std::uint8_t grey, Colour tint) {
 
 class PanelPainter {
 public:
-  PanelPainter(const Panel& panel, const Extent& extent)
+  PanelPainter(const Panel& panel, const CtImage& image)
       : panel_(panel),
-        stride_{1, extent.x, extent.slice()} {
+        image_(image),
+        padding_(padding_of(image)),
+        stride_{1, image.geometry.extent.x, image.geometry.extent.slice()} {
+    const Extent& extent = image.geometry.extent;
     const std::array<std::int64_t, 3> sides = sides_of(extent);
     for (int x = 0; x < panel.width; ++x)
       columns_.push_back(voxels_at(x, panel.width, sides[panel.across], panel.across_forward));
@@ -236,11 +240,11 @@ public:
       rows_.push_back(voxels_at(y, panel.height, sides[panel.down], panel.down_forward));
   }
 
-  void paint(Canvas& canvas, int left, int top, View<const float> hu,
-             View<const std::uint32_t> labels, const Window& window) const {
+  void paint(Canvas& canvas, int left, int top, View<const std::uint32_t> labels,
+             const Window& window) const {
     for (int y = 0; y < panel_.height; ++y)
       for (int x = 0; x < panel_.width; ++x) {
-        const std::uint8_t grey = grey_of(sample(hu, x, y), window);
+        const std::uint8_t grey = grey_of(sample(x, y), window);
         Colour colour{grey, grey, grey};
         if (const std::uint32_t label = label_at(labels, x, y); label != 0)
           colour = on_edge(labels, x, y, label) ? colour_of(label) : tinted(grey, colour_of(label));
@@ -253,11 +257,19 @@ private:
     return across * stride_[panel_.across] + down * stride_[panel_.down]
            + panel_.slice * stride_[panel_.through];
   }
-  float sample(View<const float> hu, int x, int y) const {
+  /// The few voxels that are shown are rescaled here; no volume of HU is kept for that.
+  float hu_at(std::int64_t voxel) const {
+    const auto i = static_cast<std::size_t>(voxel);
+    const Rescale& line = image_.rescale[i / static_cast<std::size_t>(stride_[2])];
+    const float stored =
+        image_.stored.empty() ? image_.float_stored[i] : static_cast<float>(image_.stored[i]);
+    return hounsfield(stored, line.slope, line.intercept, padding_);
+  }
+  float sample(int x, int y) const {
     const Between& column = columns_[static_cast<std::size_t>(x)];
     const Between& row = rows_[static_cast<std::size_t>(y)];
     const auto along = [&](std::int64_t down) {
-      const float a = hu.data[index(column.lower, down)], b = hu.data[index(column.upper, down)];
+      const float a = hu_at(index(column.lower, down)), b = hu_at(index(column.upper, down));
       return a + column.weight * (b - a);
     };
     const float above = along(row.lower);
@@ -276,6 +288,8 @@ private:
   }
 
   Panel panel_;
+  const CtImage& image_;
+  Padding padding_;
   std::array<std::int64_t, 3> stride_;
   std::vector<Between> columns_, rows_;
 };
@@ -285,6 +299,15 @@ private:
 constexpr int longest_side_pixels = 512;
 constexpr int margin = 24; // of letters, around each slice
 constexpr int gap = 16;    // more between slices, so that L and R beside each other are told apart
+
+double pixels_per_mm_of(const Geometry& geometry) {
+  const std::array<std::int64_t, 3> sides = sides_of(geometry.extent);
+  const std::array<double, 3> spacing = geometry.spacing_mm();
+  double longest_mm = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    longest_mm = std::max(longest_mm, static_cast<double>(sides[axis]) * spacing[axis]);
+  return longest_side_pixels / longest_mm;
+}
 
 std::array<Panel, 3> panels_of(const Geometry& geometry, View<const std::uint32_t> labels,
                                double pixels_per_mm) {
@@ -358,17 +381,12 @@ std::string png_of(const Canvas& canvas) {
 
 } // namespace
 
-std::string montage_png(View<const float> hu, View<const std::uint32_t> labels,
-                        const Geometry& geometry, const Window& window) {
-  assert(hu.extent == geometry.extent && geometry.extent.voxels() > 0 && window.width_hu > 0);
+std::string montage_png(const CtImage& image, View<const std::uint32_t> labels,
+                        const Window& window) {
+  const Geometry& geometry = image.geometry;
+  assert(geometry.extent.voxels() > 0 && window.width_hu > 0);
   assert(labels.data == nullptr || labels.extent == geometry.extent);
-  const std::array<std::int64_t, 3> sides = sides_of(geometry.extent);
-  const std::array<double, 3> spacing = geometry.spacing_mm();
-  double longest_mm = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    longest_mm = std::max(longest_mm, static_cast<double>(sides[axis]) * spacing[axis]);
-  const double pixels_per_mm = longest_side_pixels / longest_mm;
-
+  const double pixels_per_mm = pixels_per_mm_of(geometry);
   const std::array<Panel, 3> panels = panels_of(geometry, labels, pixels_per_mm);
   int width = -gap, height = 0;
   for (const Panel& panel : panels) {
@@ -381,12 +399,19 @@ std::string montage_png(View<const float> hu, View<const std::uint32_t> labels,
   for (const Panel& panel : panels) {
     const int top = margin + (height - panel.height) / 2;
     canvas.fill(left - 1, top - 1, panel.width + 2, panel.height + 2, frame);
-    PanelPainter(panel, geometry.extent).paint(canvas, left, top, hu, labels, window);
+    PanelPainter(panel, image).paint(canvas, left, top, labels, window);
     write_edges(canvas, left, top, panel);
     left += panel.width + 2 * margin + gap;
   }
   draw_scale_bar(canvas, pixels_per_mm);
   return png_of(canvas);
+}
+
+std::int64_t montage_pixels(const Geometry& geometry) {
+  std::int64_t pixels = 0;
+  for (const Panel& panel : panels_of(geometry, {}, pixels_per_mm_of(geometry)))
+    pixels += std::int64_t{panel.width} * panel.height;
+  return pixels;
 }
 
 } // namespace breakeven::imaging

@@ -130,7 +130,7 @@ public:
     count_ = labeller.most_label;
   }
 
-  Segmentation finish(KeepHu keep_hu) {
+  Segmentation finish() {
     if (!labels_) labels_from_mask();
     restore_grid();
     Segmentation result;
@@ -139,10 +139,6 @@ public:
     const auto voxels = static_cast<std::size_t>(image_.geometry.extent.voxels());
     result.labels.voxels.resize(voxels);
     sheet_.clock.timed(leaving(), [&] { leave(result.labels.voxels.data(), *labels_); });
-    if (keep_hu == KeepHu::yes) {
-      result.hu.resize(voxels);
-      leave(result.hu.data(), *original_);
-    }
     result.otsu_hu = otsu_hu_;
     result.phases = sheet_.clock.take();
     result.peak_bytes = static_cast<double>(stages_.memory.peak_bytes);
@@ -676,24 +672,24 @@ Geometry working_geometry(const Geometry& geometry, const Recipe& recipe) {
 }
 
 Segmentation segment(Stages& stages, const CtImage& image, const Recipe& recipe,
-                     const Tiling& tiling, KeepHu keep_hu) {
+                     const Tiling& tiling) {
   stages.memory.peak_bytes = stages.memory.in_use_bytes;
   Pipeline pipeline(stages, image, recipe, tiling);
   pipeline.load();
   for (const StageSettings& stage : recipe.stages)
     pipeline.run(stage);
-  return pipeline.finish(keep_hu);
+  return pipeline.finish();
 }
 
 Segmentation segment_with(Stages& stages, const CtImage& image, const Recipe& recipe,
-                          const Labeller& labeller, const Tiling& tiling, KeepHu keep_hu) {
+                          const Labeller& labeller, const Tiling& tiling) {
   stages.memory.peak_bytes = stages.memory.in_use_bytes;
   Pipeline pipeline(stages, image, recipe, tiling);
   pipeline.load();
   for (const StageSettings& stage : recipe.stages)
     pipeline.run(stage);
   pipeline.run(labeller);
-  return pipeline.finish(keep_hu);
+  return pipeline.finish();
 }
 
 } // namespace breakeven::imaging

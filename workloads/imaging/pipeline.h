@@ -22,18 +22,15 @@ struct Tiling {
 struct Segmentation {
   Volume<std::uint32_t> labels; ///< on the grid of the input; 0 is background
   std::vector<LabelSums> sums;  ///< an entry a label, 0 included; HU before any denoising
-  std::vector<float> hu;        ///< of the input, for pictures; empty unless asked for
   std::vector<Phase> phases;    ///< in the order of first use; a name once
   double otsu_hu = 0;           ///< the last threshold that Otsu's method chose
   double peak_bytes = 0;        ///< of the path's memory, as counted
 };
 
-enum class KeepHu { no, yes };
-
 /// Runs the recipe. Every stage's time has both its ends synchronised. Throws Failure where memory
 /// does not suffice, BadInput never: `image` was checked when it was read.
 Segmentation segment(Stages& stages, const CtImage& image, const Recipe& recipe,
-                     const Tiling& tiling, KeepHu keep_hu = KeepHu::no);
+                     const Tiling& tiling);
 
 /// Sets labels, 0 to `most_label`, for HU on the grid after the recipe's resampling; both lie on
 /// the host. Gives its phases.
@@ -44,8 +41,7 @@ struct Labeller {
 /// Runs the recipe, which makes no mask, and then the labeller in place of further stages. Labels
 /// are the labeller's, brought back to the grid of the input.
 Segmentation segment_with(Stages& stages, const CtImage& image, const Recipe& recipe,
-                          const Labeller& labeller, const Tiling& tiling,
-                          KeepHu keep_hu = KeepHu::no);
+                          const Labeller& labeller, const Tiling& tiling);
 
 /// The grid after the recipe's resampling, if it has one.
 Geometry working_geometry(const Geometry& geometry, const Recipe& recipe);

@@ -72,7 +72,7 @@ OneCase one_case(Job& job, Path path, const Slice& slice) {
   UNetEngine* const network = settings.model == Model::unet ? &network_for(job, path) : nullptr;
   const Tiling tiling = tiling_for(stages, geometry, settings.recipe, one.bytes_per_voxel,
                                    settings.memory_bytes, job.scratch.path());
-  one.alone = segment_case(settings, stages, network, image, tiling, KeepHu::no);
+  one.alone = segment_case(settings, stages, network, image, tiling);
   one.memory.ram_bytes = share_of_free * available_ram_bytes();
   one.memory.path_bytes = settings.memory_bytes > 0 ? settings.memory_bytes
                                                     : share_of_free * stages.memory.free_bytes();
@@ -153,12 +153,12 @@ SideBySide run_side_by_side(Job& job, Path path, const Slice& slice, std::int64_
       const Tiling tiling =
           tiling_for(engines->stages, image.geometry, settings.recipe, one.bytes_per_voxel,
                      one.memory.path_bytes / segmenting, job.scratch.path());
-      return segment_case(settings, engines->stages, network_in(*engines), image, tiling,
-                          KeepHu::yes);
+      return segment_case(settings, engines->stages, network_in(*engines), image, tiling);
     };
   };
-  steps.store = [&](std::int64_t number, const Segmentation& result) {
-    export_case(job.scratch.path(), number, result, settings);
+  steps.store = [&](std::int64_t number, const CtImage& image, const Segmentation& result) {
+    export_labels(job.scratch.path(), number, result);
+    export_report(job.scratch.path(), number, image, result, settings);
     if (!is_exact) differences.add(result);
   };
   std::vector<std::int64_t> cases(static_cast<std::size_t>(units));
