@@ -40,7 +40,7 @@ memcheck 120 part of agree_shapes under compute-sanitizer
 crash_render 150 study
 ct_segmentation 100 study
 ct_unet 120 study
-ct_night_queue 80 study
+ct_night_queue 130 study, with its cases side by side
 car6_street 120 study; its files lie beside the checkout
 TEXT
 }
