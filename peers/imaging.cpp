@@ -592,7 +592,8 @@ private:
       double bar;
       const Mask* mask;
     };
-    const auto labels = volume<std::uint32_t>();
+    // As a path's memory gives it.
+    const Block<std::uint32_t> labels(memory_, static_cast<std::size_t>(extent_.voxels()));
     const bool noise_wanted =
         wanted("cc3d.components_noise_10") || wanted("cc3d.components_noise_50");
     const Mask sparse = noise_wanted ? noise_mask(extent_, 0.1) : Mask{};
@@ -605,12 +606,12 @@ private:
           c.name, c.bar, *c.mask, "components",
           [&] {
             std::uint32_t count = 0;
-            stages_.components(view_of(*c.mask), view_of(*labels), Connectivity::twenty_six, count,
-                               memory_);
+            stages_.components(view_of(*c.mask), {labels.data(), extent_}, Connectivity::twenty_six,
+                               count, memory_);
           },
           [&] {
             const std::vector<std::uint32_t> peer = specialists_->labels();
-            return identical(std::span<const std::uint32_t>(labels->voxels),
+            return identical(std::span<const std::uint32_t>(labels.data(), labels.size()),
                              std::span<const std::uint32_t>(peer));
           });
     }
@@ -639,18 +640,19 @@ private:
     if (!wanted("copy.threshold") && !wanted("copy.rescale") && !wanted("copy.histogram")) return;
     const Volume<float> tall = beyond_caches(hu_);
     const Extent& extent = tall.geometry.extent;
-    const In<float> in = view_of(tall);
-    const auto copied = volume<float>(extent);
+    // Both sides' volumes lie in memory as a path gives it.
+    const std::size_t count = tall.voxels.size();
+    const Block<float> source(memory_, count), copied(memory_, count);
+    std::copy(tall.voxels.begin(), tall.voxels.end(), source.data());
+    const In<float> in{source.data(), extent};
     const auto voxels = static_cast<double>(extent.voxels());
     const auto copy = [&] {
-      const std::size_t count = tall.voxels.size();
 #pragma omp parallel
       {
         const auto thread = static_cast<std::size_t>(omp_get_thread_num());
         const auto all = static_cast<std::size_t>(omp_get_num_threads());
         const std::size_t begin = count * thread / all, end = count * (thread + 1) / all;
-        std::memcpy(copied->voxels.data() + begin, tall.voxels.data() + begin,
-                    (end - begin) * sizeof(float));
+        std::memcpy(copied.data() + begin, source.data() + begin, (end - begin) * sizeof(float));
       }
     };
     const auto beside_copy = [&](const char* name, double bytes_per_voxel,

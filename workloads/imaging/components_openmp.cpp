@@ -65,6 +65,30 @@ Word word_of(const std::uint8_t* voxels, std::int64_t count) {
   return word;
 }
 
+// Labels of a volume that no cache holds go past the caches: memory then needs not be read before
+// it is written. Only whole lines do: a line that is written both ways takes much longer.
+constexpr std::int64_t voxels_in_caches = 4 << 20;
+constexpr std::int64_t line_labels = 16;
+
+bool has_rows_of_lines(View<std::uint32_t> labels) {
+  constexpr std::uintptr_t line_bytes = line_labels * sizeof(std::uint32_t);
+  return labels.extent.voxels() > voxels_in_caches && labels.extent.x % line_labels == 0
+         && reinterpret_cast<std::uintptr_t>(labels.data) % line_bytes == 0;
+}
+
+#if defined(__AVX2__)
+/// out[i] = ids[i] where bit i is set, else 0, of whole lines, past the caches.
+void stream_labels(std::uint32_t* out, const std::uint32_t* ids, Word word, std::int64_t count) {
+  const __m256i bit_of_lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  for (std::int64_t i = 0; i < count; i += 8) {
+    const __m256i bits = _mm256_set1_epi32(static_cast<int>(word >> i & 0xFF));
+    const __m256i is_set = _mm256_cmpeq_epi32(_mm256_and_si256(bits, bit_of_lane), bit_of_lane);
+    const __m256i id = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids + i));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i), _mm256_and_si256(id, is_set));
+  }
+}
+#endif
+
 /// out[i] = ids[i] where bit i is set, else 0. 32 bits at a time, so that a shift has as many lanes
 /// as a store.
 void write_labels(std::uint32_t* __restrict out, const std::uint32_t* __restrict ids, Word word,
@@ -176,6 +200,7 @@ public:
   Labeller(View<const std::uint8_t> mask, View<std::uint32_t> labels, Memory& memory)
       : mask_(mask.data),
         labels_(labels.data),
+        streams_(has_rows_of_lines(labels)),
         memory_(memory),
         grid_(bundle_grid<connectivity, Word>(squeezed(mask.extent))),
         parts_(omp_get_max_threads()),
@@ -473,14 +498,25 @@ private:
         for (std::int64_t w = 0; w < grid_.words; ++w) {
           const std::int64_t x = w * word_bits;
           const std::int64_t count = std::min<std::int64_t>(word_bits, grid_.extent.x - x);
-          write_labels(labels_ + begin + x, ids.data() + x, bits[w].row[r], count);
+          std::uint32_t* const out = labels_ + begin + x;
+#if defined(__AVX2__)
+          if (streams_) {
+            stream_labels(out, ids.data() + x, bits[w].row[r], count);
+            continue;
+          }
+#endif
+          write_labels(out, ids.data() + x, bits[w].row[r], count);
         }
       }
     }
+#if defined(__AVX2__)
+    _mm_sfence();
+#endif
   }
 
   const std::uint8_t* mask_;
   std::uint32_t* labels_;
+  [[maybe_unused]] bool streams_; ///< past the caches
   Memory& memory_;
   BundleGrid grid_;
   int parts_;

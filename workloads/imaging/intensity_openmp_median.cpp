@@ -48,7 +48,7 @@ void sort_triples(const float* __restrict below, const float* __restrict here,
 
 void sort_columns(const TripleRows& a, const TripleRows& b, const TripleRows& c,
                   std::int64_t columns, ColumnRows& sorted) {
-#pragma omp simd
+#pragma GCC ivdep
   for (std::int64_t i = 0; i < columns; ++i) {
     Nine s{a[0][i], a[1][i], a[2][i], b[0][i], b[1][i], b[2][i], c[0][i], c[1][i], c[2][i]};
     merge_triples<Selection>(s);

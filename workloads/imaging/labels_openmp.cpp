@@ -87,17 +87,21 @@ void find_bins(const Bins& bins, const float* values, PairBlock& block) {
 /// Counts pairs of voxels in tables of pairs of bins: half as many increments, which are what a
 /// histogram is bound by. A scan has few frequent pairs, so what is in use of the tables lies in
 /// L1. An increment must wait for the one before it of the same place, some eight cycles, so eight
-/// tables take turns. They lie a little more than their size apart: places of equal low address
-/// bits would wait for each other too. Bins are found seven blocks ahead of their increments, which
-/// leave the vector units idle.
+/// tables take turns. They lie a little more than their size apart: places of equal low
+/// address bits would wait for each other too. Bins are found seven blocks ahead of their
+/// increments, which leave the vector units idle.
 class PairCounts {
   static constexpr std::size_t side = 256, tables = 8, table_stride = side * side + 80;
   static constexpr std::uint64_t blocks_in_work = 8;
 
 public:
   static constexpr std::size_t most_bins = side;
+  static constexpr std::size_t places = tables * table_stride;
 
-  PairCounts() : counts_(tables * table_stride, 0), single_(side, 0) {}
+  /// `counts` has room for so many places, and is cleared.
+  explicit PairCounts(std::uint32_t* counts) : counts_(counts), single_(side, 0) {
+    std::fill_n(counts, places, 0u);
+  }
 
   void add(const Bins& bins, const float* values, std::int64_t count) {
     PairBlock blocks[blocks_in_work];
@@ -144,12 +148,11 @@ private:
   }
 
   void count_pairs(const PairBlock& block) {
-    std::uint32_t* const counts = counts_.data();
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < PairBlock::words; i += 2) {
       std::uint64_t four = 0; // one load for four places: loads are scarce too
       std::memcpy(&four, block.word + i, sizeof four);
-      std::uint32_t* const table = counts + 2 * i % tables * table_stride;
+      std::uint32_t* const table = counts_ + 2 * i % tables * table_stride;
       ++table[four & 0xFFFF];
       ++table[table_stride + (four >> 16 & 0xFFFF)];
       ++table[2 * table_stride + (four >> 32 & 0xFFFF)];
@@ -157,7 +160,8 @@ private:
     }
   }
 
-  std::vector<std::uint32_t> counts_, single_;
+  std::uint32_t* counts_;
+  std::vector<std::uint32_t> single_;
 };
 
 /// Where there are few voxels, clearing and adding up tables of pairs would be most of the work.
@@ -168,18 +172,23 @@ bool counts_pairs(std::size_t bins, std::int64_t voxels) {
 int copies_for(std::size_t bins) { return bins <= 512 ? 8 : bins <= 4096 ? 4 : 1; }
 
 Work histogram(View<const float> in, std::int64_t z_begin, std::int64_t z_end, Histogram& histogram,
-               Memory&) {
+               Memory& memory) {
   const Bins bins = bins_of(histogram);
   const std::size_t bin_count = histogram.counts.size();
   const int copies = copies_for(bin_count);
   const float* const values = in.data + z_begin * in.extent.slice();
   const std::int64_t voxels = (z_end - z_begin) * in.extent.slice();
-#pragma omp parallel
+  const int threads = omp_get_max_threads();
+  const bool by_pairs = counts_pairs(bin_count, voxels / threads);
+  // In pages as large as a path's memory has: a table is on more small ones than a core remembers.
+  const Block<std::uint32_t> tables(
+      memory, by_pairs ? static_cast<std::size_t>(threads) * PairCounts::places : 0);
+#pragma omp parallel num_threads(threads)
   {
     const std::int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
     const std::int64_t begin = voxels * part / parts, end = voxels * (part + 1) / parts;
-    if (counts_pairs(bin_count, end - begin)) {
-      PairCounts pairs;
+    if (by_pairs) {
+      PairCounts pairs(tables.data() + static_cast<std::size_t>(part) * PairCounts::places);
       pairs.add(bins, values + begin, end - begin);
 #pragma omp critical(imaging_histogram)
       pairs.add_to(histogram.counts);
