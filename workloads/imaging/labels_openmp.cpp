@@ -1,5 +1,5 @@
-// The stages from HU to masks and from labels to sums on the CPU. All but the sums are as fast as
-// memory; what is done for that is said at each.
+// The stages from HU to masks and from labels to sums on the CPU. All but the histogram, on few
+// threads, and the sums are as fast as memory; what is done for that is said at each.
 #include "workloads/imaging/labels_openmp.h"
 
 #include "workloads/imaging/labels.h"
