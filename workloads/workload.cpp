@@ -64,6 +64,26 @@ void add(Work& sum, const Work& more) {
   }
 }
 
+Phase cpu_phase(const std::string& name, Scaling scaling, double seconds) {
+  Phase phase;
+  phase.name = name;
+  phase.scaling = scaling;
+  phase.end_to_end_s = phase.kernel_s = seconds;
+  return phase;
+}
+
+void add_phase(std::vector<Phase>& phases, const Phase& phase) {
+  const auto same = std::find_if(phases.begin(), phases.end(),
+                                 [&](const Phase& other) { return other.name == phase.name; });
+  if (same == phases.end()) {
+    phases.push_back(phase);
+    return;
+  }
+  same->end_to_end_s += phase.end_to_end_s;
+  same->kernel_s += phase.kernel_s;
+  add(same->work, phase.work);
+}
+
 bool interrupted() { return interrupt_requested.load(std::memory_order_relaxed); }
 void request_interrupt() { interrupt_requested.store(true, std::memory_order_relaxed); }
 

@@ -75,6 +75,11 @@ struct Phase {
   Work work;                 ///< of this run, not of the job
 };
 
+Phase cpu_phase(const std::string& name, Scaling scaling, double seconds);
+
+/// Adds a unit's phase to those of a run, to that of its name if there is one.
+void add_phase(std::vector<Phase>& phases, const Phase& phase);
+
 struct Run {
   std::vector<Phase> phases;
   std::uint64_t checksum = 0; ///< of the result, for one path and slice

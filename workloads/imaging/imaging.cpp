@@ -25,26 +25,6 @@ namespace {
 
 // ---- phases ----
 
-void add_phase(std::vector<Phase>& phases, const Phase& phase) {
-  const auto same = std::find_if(phases.begin(), phases.end(),
-                                 [&](const Phase& other) { return other.name == phase.name; });
-  if (same == phases.end()) {
-    phases.push_back(phase);
-    return;
-  }
-  same->end_to_end_s += phase.end_to_end_s;
-  same->kernel_s += phase.kernel_s;
-  add(same->work, phase.work);
-}
-
-Phase host_phase(const char* name, Scaling scaling, double seconds) {
-  Phase phase;
-  phase.name = name;
-  phase.scaling = scaling;
-  phase.end_to_end_s = phase.kernel_s = seconds;
-  return phase;
-}
-
 struct TimedCase {
   CtImage image;
   double decode_s = 0;
@@ -73,8 +53,8 @@ std::vector<Phase> export_phases(Job& job, std::int64_t number, const CtImage& i
   export_labels(folder, number, result);
   const double between = seconds_now();
   export_report(folder, number, image, result, job.settings);
-  std::vector<Phase> phases{host_phase(labels_file, Scaling::parallel, between - start),
-                            host_phase(report, Scaling::serial, seconds_now() - between)};
+  std::vector<Phase> phases{cpu_phase(labels_file, Scaling::parallel, between - start),
+                            cpu_phase(report, Scaling::serial, seconds_now() - between)};
   phases[0].work.counts = {{"voxels", static_cast<double>(result.labels.voxels.size())}};
   phases[1].work.counts = {{"labels", static_cast<double>(result.sums.size() - 1)},
                            {"pixels", static_cast<double>(montage_pixels(image.geometry))}};
@@ -133,11 +113,11 @@ Run run_counted(Job& job, Path path, const Slice& slice) {
   Run run;
   run.checksum = checksum_of_cases({checksum_of(result)});
   // They stay on the CPU; its path has their times.
-  run.phases.push_back(host_phase("decode", Scaling::parallel, 0));
+  run.phases.push_back(cpu_phase("decode", Scaling::parallel, 0));
   for (const Phase& phase : result.phases)
     run.phases.push_back(phase);
-  run.phases.push_back(host_phase(labels_file, Scaling::parallel, 0));
-  run.phases.push_back(host_phase(report, Scaling::serial, 0));
+  run.phases.push_back(cpu_phase(labels_file, Scaling::parallel, 0));
+  run.phases.push_back(cpu_phase(report, Scaling::serial, 0));
   run.phases.back().work.counts = {{"pixels", static_cast<double>(montage_pixels(image.geometry))}};
   const std::int64_t voxels = image.geometry.extent.voxels();
   Slice one = slice;
@@ -171,7 +151,7 @@ Run run_timed(Job& job, Path path, const Slice& slice, const std::filesystem::pa
     const Segmentation result = segment_part(job, path, image, tiling);
     peak = std::max(peak, result.peak_bytes);
     checksums.push_back(checksum_of(result));
-    add_phase(run.phases, host_phase("decode", Scaling::parallel, decoded.decode_s));
+    add_phase(run.phases, cpu_phase("decode", Scaling::parallel, decoded.decode_s));
     for (const Phase& phase : result.phases)
       add_phase(run.phases, phase);
     for (const Phase& phase : export_phases(job, number, image, result, output))

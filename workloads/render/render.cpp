@@ -57,19 +57,6 @@ std::uint64_t fnv1a(std::uint64_t hash, const void* bytes, std::size_t count) {
   return hash;
 }
 
-/// Adds one frame's phase to the run's, by name.
-void add_phase(std::vector<Phase>& phases, const Phase& phase) {
-  const auto same = std::find_if(phases.begin(), phases.end(),
-                                 [&](const Phase& other) { return other.name == phase.name; });
-  if (same == phases.end()) {
-    phases.push_back(phase);
-    return;
-  }
-  same->end_to_end_s += phase.end_to_end_s;
-  same->kernel_s += phase.kernel_s;
-  add(same->work, phase.work);
-}
-
 /// Encodes and writes a frame; with no folder it is encoded only, so that the phase is always
 /// there.
 Phase write_frame(const Settings& settings, const std::filesystem::path& folder, std::int64_t frame,
@@ -84,20 +71,14 @@ Phase write_frame(const Settings& settings, const std::filesystem::path& folder,
     const std::string pfm = encode_pfm(settings.width, settings.height, radiance);
     if (!folder.empty()) write_whole_file(folder / (name + ".pfm"), pfm);
   }
-  Phase phase;
-  phase.name = "output";
-  phase.scaling = Scaling::serial;
-  phase.end_to_end_s = phase.kernel_s = seconds_now() - start;
+  Phase phase = cpu_phase("output", Scaling::serial, seconds_now() - start);
   phase.work.counts = {{"pixels", static_cast<double>(radiance.size())}};
   return phase;
 }
 
 Phase load_phase(double seconds) {
-  Phase phase;
-  phase.name = "load";
-  phase.scaling = Scaling::serial;
+  Phase phase = cpu_phase("load", Scaling::serial, seconds);
   phase.repeats = Repeats::per_job;
-  phase.end_to_end_s = phase.kernel_s = seconds;
   return phase;
 }
 
