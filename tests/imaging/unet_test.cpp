@@ -32,7 +32,7 @@ Volume<float> noisy_volume(const Extent& extent, std::uint64_t seed) {
   Volume<float> volume;
   volume.geometry.extent = extent;
   for (std::int64_t i = 0; i < extent.voxels(); ++i) {
-    const auto random = render::philox4x32({static_cast<std::uint32_t>(i), 0, 0, 9}, seed);
+    const auto random = philox4x32({static_cast<std::uint32_t>(i), 0, 0, 9}, seed);
     const auto wave = std::sin(0.3 * static_cast<double>(i % extent.x))
                       * std::cos(0.2 * static_cast<double>(i / extent.x % extent.y));
     volume.voxels.push_back(static_cast<float>(600 * wave)

@@ -1,7 +1,7 @@
 // Weights of the U-Net: drawn from a seed, and read from files that are right, wrong and mangled.
 #include "sim/errors.h"
 #include "workloads/imaging/unet.h"
-#include "workloads/render/philox.h"
+#include "workloads/philox.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>
@@ -294,7 +294,7 @@ TEST_CASE("thousands of mangled files are read or refused, never worse") {
   for (const std::string& whole : all_formats(tensors))
     for (std::uint32_t mutant = 0; mutant < 1500; ++mutant) {
       std::string bytes = whole;
-      const auto random = render::philox4x32({mutant, 0, 0, 0}, whole.size());
+      const auto random = philox4x32({mutant, 0, 0, 0}, whole.size());
       std::uint32_t state = random.x;
       const auto below = [&](std::size_t n) {
         state = state * 1664525u + 1013904223u;

@@ -30,7 +30,7 @@ Volume<float> smooth_volume(const Extent& extent) {
     const auto x = static_cast<double>(i % extent.x),
                y = static_cast<double>(i / extent.x % extent.y),
                z = static_cast<double>(i / extent.slice());
-    const auto random = render::philox4x32({static_cast<std::uint32_t>(i), 0, 0, 9}, 1);
+    const auto random = philox4x32({static_cast<std::uint32_t>(i), 0, 0, 9}, 1);
     volume.voxels.push_back(
         static_cast<float>(500 * std::sin(0.4 * x) * std::cos(0.3 * y) + 300 * std::sin(0.5 * z))
         + 100 * render::unit_float(random.x));

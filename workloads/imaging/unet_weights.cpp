@@ -3,7 +3,7 @@
 // network needs before anything is allocated.
 #include "sim/errors.h"
 #include "workloads/imaging/unet.h"
-#include "workloads/render/philox.h"
+#include "workloads/philox.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -65,10 +65,10 @@ public:
       has_second_ = false;
       return second_;
     }
-    const render::Random4 random =
-        render::philox4x32({static_cast<std::uint32_t>(block_),
-                            static_cast<std::uint32_t>(block_ >> 32), tensor_, 0x554E6574u},
-                           seed_);
+    const Random4 random =
+        philox4x32({static_cast<std::uint32_t>(block_), static_cast<std::uint32_t>(block_ >> 32),
+                    tensor_, 0x554E6574u},
+                   seed_);
     ++block_;
     const auto unit = [](std::uint32_t high, std::uint32_t low) {
       return (static_cast<double>((std::uint64_t{high} << 21) ^ low >> 11) + 0.5) * 0x1p-53;
