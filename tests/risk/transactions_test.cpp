@@ -98,7 +98,7 @@ TEST_CASE("the approximations keep to their stated errors") {
   for (std::uint32_t k = 0; k < steps; k += k < 2000 || k > steps - 2000 ? 1 : 61) {
     const double probability = (static_cast<double>(k) + 0.5) / steps;
     CHECK(static_cast<double>(open_unit_float(k << 9)) == probability);
-    const auto z = static_cast<double>(normal_of(k << 9));
+    const auto z = static_cast<double>(inverse_normal(k << 9));
     const double tail = std::min(probability, 1 - probability);
     const double reached = std::erfc(std::abs(z) / std::sqrt(2.0)) / 2;
     const double density = std::exp(-z * z / 2) / std::sqrt(2 * 3.14159265358979323846);
@@ -106,8 +106,8 @@ TEST_CASE("the approximations keep to their stated errors") {
     normal_error = std::max(normal_error, std::abs((reached - tail) / density / z));
   }
   CHECK(normal_error < 3e-5);
-  CHECK(std::abs(normal_of(0)) < 5.3f);
-  CHECK(normal_of(~0u) == -normal_of(0));
+  CHECK(std::abs(inverse_normal(0)) < 5.3f);
+  CHECK(inverse_normal(~0u) == -inverse_normal(0));
 }
 
 TEST_CASE("any range of rows is what is there when all are read") {

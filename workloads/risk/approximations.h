@@ -50,7 +50,7 @@ HOST_DEVICE inline float power_of_two(float y) {
 /// -5.3 and 5.3. Relative error at most 3e-5. With x = 2u - 1 it is x times a function of
 /// w = -ln(1 - x^2), as Giles 2010 has it for the error function's inverse; here a polynomial of
 /// degree 9 in w, fitted on [0, 16] for the least relative error (2e-5).
-HOST_DEVICE inline float normal_of(std::uint32_t bits) {
+HOST_DEVICE inline float inverse_normal(std::uint32_t bits) {
   const float x = fused(open_unit_float(bits), 2.0f, -1.0f); // exact
   const float w = -natural_log(fused(1.0f - x, 1.0f + x, 0.0f));
   float p = 3.65968729e-10f;

@@ -106,15 +106,15 @@ void make_tile(Block& block, std::size_t at, Drift drift) {
   std::array<TileColumn, base_columns> made;
   TileColumn amount_level, distance_level, score;
   for (std::size_t i = 0; i < tile_rows; ++i) {
-    const float level = normal_of(first[0][i]) + drift.amount;
-    const float habit = fused(0.6f, level, fused(0.8f, normal_of(first[1][i]), 0.0f));
-    const float far = normal_of(second[0][i]) + drift.distance;
+    const float level = inverse_normal(first[0][i]) + drift.amount;
+    const float habit = fused(0.6f, level, fused(0.8f, inverse_normal(first[1][i]), 0.0f));
+    const float far = inverse_normal(second[0][i]) + drift.distance;
     amount_level[i] = level;
     distance_level[i] = far;
     made[amount][i] = power_of_two(fused(1.6f, level, 5.2f));
 
     // One in eight at any hour, the others around two in the afternoon.
-    const float day = fused(4.2f, normal_of(first[2][i]), 14.0f + 24.0f);
+    const float day = fused(4.2f, inverse_normal(first[2][i]), 14.0f + 24.0f);
     const float around = positive_part(fused(whole_part(fused(day, 1.0f / 24, 0.0f)), -24.0f, day));
     const float any = fused(24.0f, open_unit_float(hidden[2][i]), 0.0f);
     const float time = chosen(happens(first[2][i], 32), any, around);
@@ -146,7 +146,7 @@ void make_tile(Block& block, std::size_t at, Drift drift) {
     const float at_night = chosen(time < 5, positive_part(level + 0.5f), 0);
     const float too_soon = chosen(since < 1, positive_part(far), 0);
     const float new_and_risky = chosen(days < 150, positive_part(risk + 0.5f), 0);
-    float sum = fused(1.5f, normal_of(hidden[0][i]), 0.0f); // what no column tells
+    float sum = fused(1.5f, inverse_normal(hidden[0][i]), 0.0f); // what no column tells
     sum = fused(0.9f, above_habit, sum);
     sum = fused(0.8f, risk, sum);
     sum = fused(0.9f, at_night, sum);
@@ -238,14 +238,14 @@ void make_trace(int kind, const std::uint32_t* words, const float* amounts, cons
   switch (kind) {
   case 0:
     return each([=](std::size_t i) {
-      const float level = fused(0.8f, amounts[i], fused(0.6f, normal_of(words[i]), 0.0f));
+      const float level = fused(0.8f, amounts[i], fused(0.6f, inverse_normal(words[i]), 0.0f));
       return power_of_two(fused(1.6f, level, 5.0f));
     });
   case 1:
     return each(
         [=](std::size_t i) { return whole_part(fused(3.0f, exponential_of(words[i]), 0.0f)); });
   case 2:
-    return each([=](std::size_t i) { return normal_of(words[i]); });
+    return each([=](std::size_t i) { return inverse_normal(words[i]); });
   case 3:
     return each([=](std::size_t i) {
       const float u = open_unit_float(words[i]);
@@ -253,7 +253,7 @@ void make_trace(int kind, const std::uint32_t* words, const float* amounts, cons
     });
   case 4:
     return each([=](std::size_t i) {
-      const float level = fused(0.7f, distances[i], fused(0.714f, normal_of(words[i]), 0.0f));
+      const float level = fused(0.7f, distances[i], fused(0.714f, inverse_normal(words[i]), 0.0f));
       return chosen(happens(words[i], 20), nan, power_of_two(fused(2.2f, level, 3.0f)));
     });
   case 5:
@@ -261,7 +261,7 @@ void make_trace(int kind, const std::uint32_t* words, const float* amounts, cons
   case 6:
     return each([=](std::size_t i) {
       return chosen(happens(words[i], 20), nan,
-                    power_of_two(fused(2.0f, normal_of(words[i]), 0.0f)));
+                    power_of_two(fused(2.0f, inverse_normal(words[i]), 0.0f)));
     });
   default:
     return each([=](std::size_t i) { return chosen(open_unit_float(words[i]) < 0.2f, 1, 0); });
