@@ -3,12 +3,13 @@
 #include "build_info.h"
 #include "sim/errors.h"
 #include "sim/report/report.h"
+#include "sim/sized_studies.h"
+#include "sim/study.h"
 #include "sim/terminal.h"
 #include "workloads/list.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <csignal>
 #include <cstdio>
@@ -22,84 +23,12 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> scenarios, overrides;
-  std::string out = "results", from, catalog, folder;
+  std::string over, out = "results", from, catalog, folder;
   bool json = false;
-};
-
-/// Where a workload puts what it makes of its units (frames, cases) while the old ones are still in
-/// place.
-class UnitFolder {
-public:
-  UnitFolder(const fs::path& results, const std::string& unit)
-      : final_(results / (unit + "s")),
-        partial_(results / ("." + unit + "s.partial")) {
-    std::error_code error;
-    fs::create_directories(results, error);
-    if (!error) fs::remove_all(partial_, error);
-    if (!error) fs::create_directory(partial_, error);
-    check(error);
-  }
-  ~UnitFolder() {
-    std::error_code ignored;
-    fs::remove_all(partial_, ignored);
-  }
-  UnitFolder(const UnitFolder&) = delete;
-  UnitFolder& operator=(const UnitFolder&) = delete;
-
-  const fs::path& path() const { return partial_; }
-
-  /// Puts the new ones in place of the old ones, once all other results are written.
-  void publish() const {
-    std::error_code error;
-    if (fs::is_empty(partial_, error)) return;
-    if (!error) fs::remove_all(final_, error);
-    if (!error) fs::rename(partial_, final_, error);
-    check(error);
-  }
-
-private:
-  void check(const std::error_code& error) const {
-    if (error) throw Failure("cannot write " + final_.string() + ": " + error.message());
-  }
-  fs::path final_, partial_;
 };
 
 fs::path catalog_folder(const Options& options) {
   return options.catalog.empty() ? fs::path(build_info::catalog_folder) : fs::path(options.catalog);
-}
-
-void check_targets(const Scenario& scenario, const Catalog& catalog) {
-  for (const Target& target : scenario.targets)
-    if (target.instance != "local" && target.instance != "local-gpu"
-        && catalog.instance(target.instance) == nullptr)
-      throw BadInput(scenario.file, target.line, "unknown instance '" + target.instance + "'",
-                     "an id from " + std::to_string(catalog.instances.size())
-                         + " in scenarios/catalog/instances.csv, such as '"
-                         + catalog.instances.front().id + "'");
-}
-
-std::vector<Measurement> measure_here(const Scenario& scenario, std::optional<UnitFolder>& units,
-                                      const fs::path& folder) {
-  if (scenario.measure.threads > 0) omp_set_num_threads(scenario.measure.threads);
-  ProgressLine line;
-  line.show("reading the input", -1);
-  const Workload workload = make_workload(scenario);
-  // Only now: input that is wrong must leave nothing behind.
-  units.emplace(folder, workload.unit);
-  return measure(scenario, workload, units->path(),
-                 [&](const std::string& what, double share) { line.show(what, share); });
-}
-
-std::vector<ResultFile> result_files(const std::vector<Comparison>& comparisons,
-                                     const std::vector<Measurement>& measurements,
-                                     const std::vector<PhaseTime>& phases) {
-  std::vector<ResultFile> files{{"measurements.csv", measurements_csv(measurements)},
-                                {"comparison.csv", comparison_csv(comparisons)},
-                                {"phases.csv", phases_csv(phases)},
-                                {"machine.txt", machine_text(measurements)}};
-  for (ResultFile& file : memo(comparisons, measurements, phases))
-    files.push_back(std::move(file));
-  return files;
 }
 
 void print_answer(const Options& options, const std::vector<Comparison>& comparisons,
@@ -120,11 +49,8 @@ void run_study(const Options& options, const std::string& file) {
       options.from.empty()
           ? measure_here(scenario, units, folder)
           : measurements_for(scenario, read_measurements(options.from), options.from);
-  const auto projections = project(scenario, measurements, catalog);
-  const auto priced = price(scenario, projections, catalog);
-  const auto comparisons = compare(scenario, measurements, priced);
-  const auto phases = phase_times(scenario, measurements, priced);
-  write_results(folder, result_files(comparisons, measurements, phases));
+  if (measurements.empty()) throw Failure("interrupted before a run was finished");
+  const auto comparisons = conclude(scenario, catalog, measurements, folder);
   if (units) units->publish();
   print_answer(options, comparisons, measurements);
   if (!options.json)
@@ -138,18 +64,71 @@ void run(const Options& options) {
     run_study(options, file);
 }
 
+// ---- sweep ----
+
+void print_sweep(const Options& options, const std::vector<SizeRow>& rows) {
+  if (options.json)
+    fmt::print("{}\n", sweep_json(rows));
+  else
+    fmt::print("{}", sweep_table(rows, terminal_width()));
+}
+
+void sweep(const Options& options) {
+  const Sizes sizes = parse_sizes(options.over);
+  const Catalog catalog = read_catalog(catalog_folder(options));
+  std::vector<SizedStudy> studies =
+      read_studies(options.scenarios.front(), options.overrides, sizes, catalog);
+  const fs::path folder = fs::path(options.out) / studies.front().scenario.name;
+  if (options.from.empty()) {
+    stop_politely_on_interrupt();
+    measure_sweep(sizes, studies, catalog, folder);
+  } else {
+    replay_sweep(options.from, sizes, studies, catalog, folder);
+  }
+  if (any_finished(studies)) {
+    print_sweep(options, rows_of(sizes, studies));
+    if (!options.json)
+      fmt::print("\nCSV       {}\ndocument  {}\n", (folder / "sweep.csv").string(),
+                 (folder / "sweep.html").string());
+  }
+  check_finished(options.from, sizes, studies);
+}
+
+// ---- result folders ----
+
+/// A result folder has the results of a run, of a sweep or of both.
+struct Found {
+  bool run = false, sweep = false;
+};
+
+Found results_in(const fs::path& folder) {
+  const bool sweep = fs::exists(folder / "sweep.csv");
+  return {!sweep || fs::exists(folder / "comparison.csv"), sweep};
+}
+
 void show(const Options& options) {
   const fs::path folder = options.folder;
-  print_answer(options, read_comparison(folder / "comparison.csv"),
-               read_measurements(folder / "measurements.csv"));
+  const Found found = results_in(folder);
+  if (found.run)
+    print_answer(options, read_comparison(folder / "comparison.csv"),
+                 read_measurements(folder / "measurements.csv"));
+  if (found.run && found.sweep && options.json) return; // one JSON text
+  if (found.sweep) print_sweep(options, read_sweep(folder / "sweep.csv"));
 }
 
 void write_memo(const Options& options) {
   const fs::path folder = options.folder;
-  const auto comparisons = read_comparison(folder / "comparison.csv");
-  write_results(folder, memo(comparisons, read_measurements(folder / "measurements.csv"),
-                             read_phases(folder / "phases.csv", comparisons)));
-  fmt::print("{}\n{}\n", (folder / "memo.md").string(), (folder / "memo.html").string());
+  const Found found = results_in(folder);
+  if (found.run) {
+    const auto comparisons = read_comparison(folder / "comparison.csv");
+    write_results(folder, memo(comparisons, read_measurements(folder / "measurements.csv"),
+                               read_phases(folder / "phases.csv", comparisons)));
+    fmt::print("{}\n{}\n", (folder / "memo.md").string(), (folder / "memo.html").string());
+  }
+  if (found.sweep) {
+    write_results(folder, sweep_document(read_sweep(folder / "sweep.csv")));
+    fmt::print("{}\n{}\n", (folder / "sweep.md").string(), (folder / "sweep.html").string());
+  }
 }
 
 void add_run(CLI::App& app, Options& options) {
@@ -164,6 +143,27 @@ void add_run(CLI::App& app, Options& options) {
   command->footer("Example: breakeven run scenarios/crash_render.toml --set job.deadline=\"1 h\"\n"
                   "Exit code: 0 done, 1 failed, 2 bad input.");
   command->callback([&options] { run(options); });
+}
+
+void add_sweep(CLI::App& app, Options& options) {
+  CLI::App* command =
+      app.add_subcommand("sweep", "run a study at several sizes: from which on is what faster?");
+  command->add_option("scenario", options.scenarios, "scenario file (TOML)")
+      ->required()
+      ->expected(1);
+  command->add_option("--over", options.over, "a key and its sizes: --over workload.cases=1,10,100")
+      ->required();
+  command->add_option("--out", options.out, "folder for result folders")->capture_default_str();
+  command->add_option("--set", options.overrides, "override a key: --set job.deadline=\"1 h\"")
+      ->allow_extra_args(false);
+  command->add_option("--from", options.from, "skip measuring: the sweep folder of an earlier one");
+  command->add_option("--catalog", options.catalog, "folder of the catalog's CSV files");
+  command->add_flag("--json", options.json, "print rows and crossovers as JSON");
+  command->footer("Example: breakeven sweep scenarios/fraud_sizes.toml --over "
+                  "workload.rows=10_000,100_000,1_000_000\n"
+                  "Again, without measuring: ... --from results/fraud_sizes/sweep\n"
+                  "Exit code: 0 done, 1 failed or interrupted, 2 bad input.");
+  command->callback([&options] { sweep(options); });
 }
 
 void add_show(CLI::App& app, Options& options) {
@@ -190,6 +190,7 @@ int run_command_line(int argc, char** argv) {
                        fmt::format("breakeven {} ({})", build_info::version, build_info::commit));
   app.require_subcommand(1);
   add_run(app, options);
+  add_sweep(app, options);
   add_show(app, options);
   add_memo(app, options);
   try {

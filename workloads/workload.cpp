@@ -52,6 +52,8 @@ void add(Work& sum, const Work& more) {
   sum.launches += more.launches;
   sum.host_to_device_bytes += more.host_to_device_bytes;
   sum.device_to_host_bytes += more.device_to_host_bytes;
+  sum.all_reduces += more.all_reduces;
+  sum.all_reduce_bytes += more.all_reduce_bytes;
   sum.parallel_width = std::max(sum.parallel_width, more.parallel_width);
   for (const auto& [name, value] : more.counts) {
     const auto same =

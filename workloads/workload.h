@@ -45,6 +45,10 @@ struct Work {
   double launches = 0;
   double host_to_device_bytes = 0;
   double device_to_host_bytes = 0;
+  /// How often all GPUs would add up partial results if the phase's rows were divided among several
+  /// of one machine, and the payload of all these all-reduces together, which each GPU holds a
+  /// partial result of. Zero: the phase cannot be divided.
+  double all_reduces = 0, all_reduce_bytes = 0;
   double parallel_width = 0;                          ///< independent lanes available at once
   std::vector<std::pair<std::string, double>> counts; ///< the workload's own, e.g. primary_rays
 

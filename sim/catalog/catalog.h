@@ -30,6 +30,8 @@ struct Gpu {
   std::optional<double> launch_us; ///< back-to-back kernel launch
   int max_threads_per_multiprocessor = 0;
   double host_link_gb_per_s = 0; ///< best pinned copy seen, when the instance's is unknown
+  /// One way, to all other GPUs of a machine together; unset where they only meet over the host.
+  std::optional<double> nvlink_gb_per_s;
   std::string source, as_of;
 };
 

@@ -102,6 +102,10 @@ const std::vector<CatalogColumn<Gpu>>& gpu_columns() {
       {"host_link_gb_per_s",
        "best pinned host-to-device copy seen, one way; stands in where the instance has none",
        number(&Gpu::host_link_gb_per_s, 1, 1000)},
+      {"nvlink_gb_per_s",
+       "NVLink from one GPU to all others of its machine together, one way, as in data sheets; "
+       "empty: none, or only bridges between pairs",
+       optional_number(&Gpu::nvlink_gb_per_s, 1, 100000), true},
       {"source", "where the figures come from", text(&Gpu::source)},
       {"as_of", "date of the figures", date(&Gpu::as_of)},
   };

@@ -14,6 +14,7 @@ PhaseTime row_of(const PhaseProjection& phase, const Priced& priced) {
   row.count = projection.count;
   row.cores = projection.cores;
   row.gpus = projection.path == Path::openmp ? 0 : projection.workers;
+  row.gpus_per_unit = phase.gpus;
   row.phase = phase.phase;
   row.processor = phase.processor;
   row.scaling = phase.scaling;

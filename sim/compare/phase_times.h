@@ -17,6 +17,7 @@ struct PhaseTime {
   std::string instance, option, path, device;
   int count = 1;
   int cores = 1, gpus = 0; ///< of one machine
+  int gpus_per_unit = 1;   ///< that one unit alone on the machine is divided among in this phase
   std::string phase;       ///< in the order in which a unit meets them
   Processor processor = Processor::cpu;
   Scaling scaling = Scaling::parallel;

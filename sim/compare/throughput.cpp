@@ -19,6 +19,11 @@ bool stays_on_cpu(const PhaseProjection& phase) {
   return phase.repeats == Repeats::per_unit && phase.processor == Processor::cpu;
 }
 
+/// In a steady service each unit has one GPU, however many are idle.
+Interval on_one_server_s(const PhaseProjection& phase) {
+  return phase.on_one_gpu_s.value_or(phase.alone_s);
+}
+
 bool has_gpu(const Projection& projection) { return projection.path != Path::openmp; }
 
 double per_day(const Projection& projection, double occupied_s) {
@@ -38,9 +43,9 @@ std::string bottleneck_name(const Projection& projection) {
     if (phase.repeats == Repeats::per_job || phase.processor != slowest) continue;
     const double servers =
         station_of(phase.processor, phase.scaling) == Station::core ? projection.cores : 1;
-    if (longest == nullptr || phase.alone_s.likely / servers > longest_s) {
+    if (longest == nullptr || on_one_server_s(phase).likely / servers > longest_s) {
       longest = &phase;
-      longest_s = phase.alone_s.likely / servers;
+      longest_s = on_one_server_s(phase).likely / servers;
     }
   }
   return std::string(slowest == Processor::gpu ? "gpu" : "cpu")
@@ -118,7 +123,7 @@ Pipeline pipeline_of(const Projection& projection, double Interval::*point) {
   pipeline.gpus = std::max(1, projection.workers);
   for (const PhaseProjection& phase : projection.phases) {
     if (phase.repeats == Repeats::per_job) continue;
-    add_step(pipeline, station_of(phase.processor, phase.scaling), phase.alone_s.*point);
+    add_step(pipeline, station_of(phase.processor, phase.scaling), on_one_server_s(phase).*point);
   }
   return pipeline;
 }

@@ -34,7 +34,7 @@ struct Pipeline {
 /// Adds a step behind the others, to the last one where they share a station.
 void add_step(Pipeline& pipeline, Station station, double seconds);
 
-/// The per-unit phases at one of the projection's three points.
+/// The per-unit phases at one of the projection's three points, each unit on one GPU.
 Pipeline pipeline_of(const Projection& projection, double Interval::*point);
 
 /// Seconds that the CPU cores and the GPUs are busy with each unit, with all of them at work: the

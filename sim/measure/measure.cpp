@@ -245,7 +245,7 @@ std::vector<Measurement> measure(const Scenario& scenario, const Workload& workl
     Taken taken;
     if (timed) {
       taken = sample_path(scenario, workload, path, units, progress);
-      if (taken.runs.empty()) throw Failure("interrupted before a run was finished");
+      if (taken.runs.empty()) break; // interrupted before a run was finished
     } else {
       progress("counting on " + to_string(path), -1);
       taken.slice = workload.slice(0);

@@ -82,7 +82,8 @@ using Progress = std::function<void(const std::string& what, double share)>;
 /// run go (empty: nowhere). Path::host is run once, for its counts, and never timed. A path that
 /// fails verification gets no times: its rows carry verified = false and nothing else. Where the
 /// job is a steady service (units_per_day), units are run side by side too, once, if one for each
-/// thread takes no more than twice the time limit, as one after the other has shown.
+/// thread takes no more than twice the time limit, as one after the other has shown. Interrupted
+/// before a run was finished: no rows of that path and those after it.
 std::vector<Measurement> measure(const Scenario& scenario, const Workload& workload,
                                  const std::filesystem::path& units, const Progress& progress);
 

@@ -95,9 +95,11 @@ double rework_seconds(double interruptions_per_h, double compute_s, double setup
          * (setup_s + fixed_s + unit_in_flight_s / 2);
 }
 
-/// One unit on each worker of a machine: what is in flight when it is interrupted.
-double units_in_flight_s(const Projection& projection, double Interval::*point) {
-  return projection.worker_unit_s.*point + projection.workers * projection.shared_unit_s.*point;
+/// One unit on each worker of a machine, or divided among several: what is in flight when it is
+/// interrupted.
+double units_in_flight_s(const Projection& projection, double units, double Interval::*point) {
+  return unit_on_workers_s(projection, units).*point
+         + projection.workers * projection.shared_unit_s.*point;
 }
 
 Interval network_seconds(double bytes, const Instance& instance) {
@@ -134,7 +136,8 @@ Parts parts_at(const Priced& priced, const Transfers& transfers, double Interval
   parts.ingest_s = transfers.ingest_s.*point;
   parts.compute_s = projection.end_to_end_s.*point;
   parts.rework_s = rework_seconds(priced.interruptions_per_h.*point, parts.compute_s, parts.setup_s,
-                                  projection.fixed_s.*point, units_in_flight_s(projection, point));
+                                  projection.fixed_s.*point,
+                                  units_in_flight_s(projection, projection.job_units, point));
   parts.download_s = transfers.download_s.*point;
   return parts;
 }
@@ -193,9 +196,10 @@ LikelyRun likely_run(const Priced& priced, double units, double compute_scale) {
   const Projection& projection = priced.projection;
   LikelyRun run;
   run.compute_s = compute_scale * compute_seconds(projection, units, &Interval::likely);
-  run.rework_s = rework_seconds(priced.interruptions_per_h.likely, run.compute_s, priced.setup_s,
-                                compute_scale * projection.fixed_s.likely,
-                                compute_scale * units_in_flight_s(projection, &Interval::likely));
+  run.rework_s =
+      rework_seconds(priced.interruptions_per_h.likely, run.compute_s, priced.setup_s,
+                     compute_scale * projection.fixed_s.likely,
+                     compute_scale * units_in_flight_s(projection, units, &Interval::likely));
   run.time_to_result_s = priced.setup_s + priced.ingest_s + run.compute_s + run.rework_s
                          + priced.download_s * units / projection.job_units;
   run.cost_usd = cost_usd(priced, run.time_to_result_s);

@@ -117,6 +117,52 @@ constexpr Interval cold_start_s{0.2, 0.5, 1.5};
 /// Assumed.
 constexpr double state_bytes_per_lane = 256;
 
+// ---- several GPUs of one machine ----
+
+/// One all-reduce.
+struct AllReduce {
+  double bytes = 0; ///< payload that each GPU holds
+  double microseconds = 0;
+};
+
+/// Eight A100 on NVLink 3 with NVSwitch, nccl-tests (stas00/ml-engineering, commit 744d01e18b79,
+/// network/README.md). Published. 62 us + payload / 118 GB/s fits it with a root mean square of 19
+/// % (worst 42 %, where the protocol changes); the spread is that, as 10 % and 90 % points.
+constexpr double nvlink_3_gb_per_s = 300;
+constexpr AllReduce nvlink_3_all_reduces[] = {
+    {0x1p15, 43.83},  {0x1p16, 46.8},  {0x1p17, 51.76},  {0x1p18, 61.38},  {0x1p19, 80.4},
+    {0x1p20, 101.9},  {0x1p21, 101.4}, {0x1p22, 101.5},  {0x1p23, 133.5},  {0x1p24, 276.6},
+    {0x1p25, 424},    {0x1p26, 684.6}, {0x1p27, 1327.6}, {0x1p28, 2420.6}, {0x1p29, 4218.4},
+    {0x1p30, 8203.9}, {0x1p31, 16240}, {0x1p32, 32136},  {0x1p33, 64074},  {0x1p34, 127997}};
+constexpr Interval nvlink_3_spread{0.78, 1.0, 1.28};
+
+/// Eight H200 on NVLink 4 with reduction in the switch, each call waited for (the same source,
+/// network/benchmarks/results/all-reduce-8xH200.md). Published as bandwidths; 42 us + payload / 250
+/// GB/s fits with 11 %. The low point allows for calls in a queue, which the same repository later
+/// measured on such a machine (commit 0cc3de50b2dd, network/benchmarks/README.md): 0.45 of the time
+/// at 32 KiB, 0.86 at 16 MiB. The H100's NVLink is the same.
+constexpr double nvlink_4_gb_per_s = 450;
+constexpr AllReduce nvlink_4_all_reduces[] = {
+    {0x1p15, 40.0},   {0x1p16, 39.2},   {0x1p17, 40.1},  {0x1p18, 39.1},   {0x1p19, 38.3},
+    {0x1p20, 45.9},   {0x1p21, 56.9},   {0x1p22, 68.5},  {0x1p23, 94.4},   {0x1p24, 133.5},
+    {0x1p25, 212.9},  {0x1p26, 338.9},  {0x1p27, 584.4}, {0x1p28, 1077.1}, {0x1p29, 2086.5},
+    {0x1p30, 4053.4}, {0x1p31, 8010.0}, {0x1p32, 15887}, {0x1p33, 31485},  {0x1p34, 62341}};
+constexpr Interval nvlink_4_spread{0.5, 1.0, 1.15};
+
+/// Over an NVLink that no table was found for: the A100's time for a payload that is larger by the
+/// ratio of the links. Assumed. For the V100 eight bytes were seen to take 57 to 60 us on a
+/// p3dn.24xlarge (NVIDIA/nccl issue 318); four of them do not have all their links to each other, so
+/// that large payloads are the slower side.
+constexpr Interval other_nvlink_spread{0.6, 1.3, 2.5};
+
+/// GPUs that only meet over the host: each byte goes up one link while another comes down, so at
+/// half the copies' rate. Assumed; four GPUs over PCIe 3 were seen to send at 4.9 GB/s each
+/// (NVIDIA/nccl issue 445), 0.44 of such a link's copies.
+constexpr Interval all_reduce_share_of_host_link{0.3, 0.5, 0.7};
+/// Assumed; seen: 13 to 16 us for four RTX A5000 (NVIDIA/nccl issue 757), 40 for eight RTX 4090
+/// (issue 1530).
+constexpr Interval host_link_all_reduce_latency_s{15e-6, 40e-6, 120e-6};
+
 // ---- CPU ----
 
 /// Throughput of a core with two threads over one thread. Measured by AnyDSL/rodent with Embree:

@@ -1,5 +1,6 @@
 #include "sim/project/gpu_model.h"
 
+#include "sim/project/all_reduce.h"
 #include "sim/project/calibration.h"
 
 #include <algorithm>
@@ -191,7 +192,7 @@ double kernel_seconds(const ResourceTimes& times) {
              {times.issue, times.tensor, times.dram + times.l2_misses, times.l2, times.latency});
 }
 
-std::string longest(const ResourceTimes& times, double link_s) {
+std::string longest(const ResourceTimes& times, double link_s, double all_reduce_s) {
   const std::pair<const char*, double> candidates[] = {{"issue", times.issue},
                                                        {"tensor", times.tensor},
                                                        {"dram", times.dram + times.l2_misses},
@@ -199,7 +200,8 @@ std::string longest(const ResourceTimes& times, double link_s) {
                                                        {"latency", times.latency},
                                                        {"launch", times.launch},
                                                        {"atomics", times.atomics},
-                                                       {"link", link_s}};
+                                                       {"link", link_s},
+                                                       {"all-reduce", all_reduce_s}};
   return std::max_element(std::begin(candidates), std::end(candidates),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -235,6 +237,50 @@ Interval kernel_interval(const Work& work, const Gpu& gpu) {
           kernel_seconds(high)};
 }
 
+// ---- several GPUs ----
+
+/// What one of `gpus` GPUs does of work whose rows they share. The data that it meets again and
+/// again is taken to be as much as before: that more of it may fit into L2 is not counted on.
+Work share_of(Work work, int gpus) {
+  for (double Work::*counted :
+       {&Work::lane_instructions, &Work::fp32_flops, &Work::tensor_fp16_flops,
+        &Work::tensor_tf32_flops, &Work::dram_bytes, &Work::cached_bytes, &Work::dependent_accesses,
+        &Work::atomics, &Work::parallel_width})
+    work.*counted /= gpus;
+  return work;
+}
+
+GpuPhase project_share(const Work& counted, const Gpu& gpu, const Interval& link_gb_per_s,
+                       int gpus) {
+  const Work work = share_of(as_likely_run_by(gpu, counted), gpus);
+  const double gigabytes = (work.host_to_device_bytes + work.device_to_host_bytes) * 1e-9;
+  const Interval link_s{gigabytes / link_gb_per_s.high, gigabytes / link_gb_per_s.likely,
+                        gigabytes / link_gb_per_s.low};
+  const Interval all_reduces_s =
+      gpus > 1
+          ? all_reduce_seconds(work.all_reduces, work.all_reduce_bytes, gpu, link_gb_per_s, gpus)
+          : Interval{};
+  GpuPhase phase;
+  phase.kernel_s = kernel_interval(work, gpu);
+  phase.end_to_end_s = phase.kernel_s + link_s + all_reduces_s;
+  phase.bound_by =
+      longest(resource_times(work, likely_rates(gpu)), link_s.likely, all_reduces_s.likely);
+  phase.gpus = gpus;
+  return phase;
+}
+
+Interval smaller_of(const Interval& a, const Interval& b) {
+  return {std::min(a.low, b.low), std::min(a.likely, b.likely), std::min(a.high, b.high)};
+}
+
+/// Of fewer GPUs and more: end to end the faster at each point, the rest of the likely faster.
+GpuPhase better_of(const GpuPhase& fewer, const GpuPhase& more) {
+  GpuPhase better = more.end_to_end_s.likely < fewer.end_to_end_s.likely ? more : fewer;
+  better.end_to_end_s = smaller_of(fewer.end_to_end_s, more.end_to_end_s);
+  better.kernel_s = smaller_of(better.kernel_s, better.end_to_end_s);
+  return better;
+}
+
 } // namespace
 
 Interval host_link_gb_per_s(const Gpu& gpu, const Instance& instance) {
@@ -243,16 +289,19 @@ Interval host_link_gb_per_s(const Gpu& gpu, const Instance& instance) {
   return around(gpu.host_link_gb_per_s, known::unmeasured_link);
 }
 
-GpuPhase project_on_gpu(const Work& counted, const Gpu& gpu, const Interval& link_gb_per_s) {
-  const Work work = as_likely_run_by(gpu, counted);
-  const double gigabytes = (work.host_to_device_bytes + work.device_to_host_bytes) * 1e-9;
-  const Interval link_s{gigabytes / link_gb_per_s.high, gigabytes / link_gb_per_s.likely,
-                        gigabytes / link_gb_per_s.low};
-  GpuPhase phase;
-  phase.kernel_s = kernel_interval(work, gpu);
-  phase.end_to_end_s = phase.kernel_s + link_s;
-  phase.bound_by = longest(resource_times(work, likely_rates(gpu)), link_s.likely);
-  return phase;
+bool is_divisible(const Work& work) { return work.all_reduces > 0 && work.all_reduce_bytes > 0; }
+
+GpuPhase project_on_gpu(const Work& work, const Gpu& gpu, const Interval& link_gb_per_s) {
+  return project_share(work, gpu, link_gb_per_s, 1);
+}
+
+std::vector<GpuPhase> project_on_gpus(const Work& work, const Gpu& gpu,
+                                      const Interval& link_gb_per_s, int gpus) {
+  std::vector<GpuPhase> phases{project_on_gpu(work, gpu, link_gb_per_s)};
+  if (!is_divisible(work)) return phases;
+  for (int more = 2; more <= gpus; ++more)
+    phases.push_back(better_of(phases.back(), project_share(work, gpu, link_gb_per_s, more)));
+  return phases;
 }
 
 double ceiling_seconds(const Work& counted, const Gpu& gpu) {

@@ -1,5 +1,6 @@
 #include "sim/project/projection.h"
 
+#include "sim/project/all_reduce.h"
 #include "sim/project/assemble.h"
 #include "sim/project/calibration.h"
 #include "sim/project/cpu_model.h"
@@ -66,6 +67,7 @@ struct Known {
   bool gpu_was_run = false;
   CpuMachine local;
   Environment environment;
+  std::string unit = "unit"; ///< what the job counts
   double job_units = 1;
 };
 
@@ -96,6 +98,7 @@ Known what_is_known(const std::vector<Measurement>& measurements) {
   here.environment = row.environment;
   here.local = local_machine(row.environment, row.threads);
   here.job_units = std::max<double>(1, static_cast<double>(row.job_units));
+  if (!row.unit.empty()) here.unit = row.unit;
   return here;
 }
 
@@ -112,6 +115,8 @@ Work times(const Work& work, double factor) {
   scaled.launches *= factor;
   scaled.host_to_device_bytes *= factor;
   scaled.device_to_host_bytes *= factor;
+  scaled.all_reduces *= factor;
+  scaled.all_reduce_bytes *= factor;
   for (auto& [name, value] : scaled.counts)
     value *= factor;
   return scaled;
@@ -185,6 +190,19 @@ void measured_here(Projection& projection, const Known& here, const PathRows& ro
 
 // ---- precision ----
 
+/// 16-bit products are counted as one kind, whose rates are alike; this says which they are.
+bool uses_bf16(const PathRows& rows) {
+  return std::any_of(rows.phases.begin(), rows.phases.end(),
+                     [](const Measurement* row) { return row->work.count("bf16_products") > 0; });
+}
+
+/// Tensor cores of the first two generations take FP16 alone (CUDA C++ Programming Guide, appendix
+/// on compute capabilities).
+bool lacks_bf16(const Gpu& gpu, const PathRows& rows) {
+  constexpr double first_with_bf16 = 8.0;
+  return gpu.compute_capability < first_with_bf16 && uses_bf16(rows);
+}
+
 /// Products that the GPU side rounds for tensor cores and the CPU side does not: part of the
 /// speed-up is then the lower precision. And those that this GPU has no tensor cores for.
 void note_precision(Projection& projection, const Known& here, const PathRows& rows,
@@ -205,7 +223,7 @@ void note_precision(Projection& projection, const Known& here, const PathRows& r
                                        "of the speed-up is the precision",
                                        format));
   };
-  note("FP16", &Work::tensor_fp16_flops, &Gpu::tensor_fp16_tflops);
+  note(uses_bf16(rows) ? "BF16" : "FP16", &Work::tensor_fp16_flops, &Gpu::tensor_fp16_tflops);
   note("TF32", &Work::tensor_tf32_flops, &Gpu::tensor_tf32_tflops);
 }
 
@@ -318,13 +336,21 @@ MachinePhase phase_on_host(const Measurement& row, const Interval& spread, const
   return phase;
 }
 
+/// Only units are divided. What happens once a job is there for each GPU's units.
 MachinePhase phase_on_gpu(const Measurement& row, const Known& here, const Gpu& gpu,
-                          const Interval& link) {
+                          const Interval& link, int gpus) {
   const Work work = times(row.work, slice_to_machine(row, here.job_units));
-  const GpuPhase projected = project_on_gpu(work, gpu, link);
-  return {row.phase,         row.repeats,        Processor::gpu,
-          Sharing::worker,   projected.kernel_s, projected.end_to_end_s,
-          projected.bound_by};
+  const std::vector<GpuPhase> projected =
+      project_on_gpus(work, gpu, link, row.repeats == Repeats::per_unit ? gpus : 1);
+  MachinePhase phase;
+  phase.phase = row.phase;
+  phase.repeats = row.repeats;
+  phase.processor = Processor::gpu;
+  phase.kernel_s = projected.front().kernel_s;
+  phase.end_to_end_s = projected.front().end_to_end_s;
+  phase.bound_by = projected.front().bound_by;
+  phase.divided.assign(projected.begin() + 1, projected.end());
+  return phase;
 }
 
 /// Where a phase that only the CPU side has a row for belongs among the GPU side's: behind the one
@@ -370,13 +396,15 @@ void sort_phases(std::vector<MachinePhase>& phases, const std::vector<std::strin
 std::vector<MachinePhase> phases_on_gpu_instance(const Known& here, const Instance& instance,
                                                  const Gpu& gpu, const Catalog& catalog, int count,
                                                  const std::vector<const Measurement*>& on_cpu) {
-  const int busy_workers = static_cast<int>(
-      std::min<double>(std::max(1, instance.gpu_count), std::ceil(here.job_units / count)));
+  const int gpus = std::max(1, instance.gpu_count);
+  const int busy_workers =
+      static_cast<int>(std::min<double>(gpus, std::ceil(here.job_units / count)));
   const Interval link = host_link_gb_per_s(gpu, instance);
   const CpuMachine host = instance_machine(instance, catalog.cpu(instance.cpu));
   std::vector<MachinePhase> phases;
   for (const Measurement* row : here.gpu_side.phases)
-    if (row->processor == Processor::gpu) phases.push_back(phase_on_gpu(*row, here, gpu, link));
+    if (row->processor == Processor::gpu)
+      phases.push_back(phase_on_gpu(*row, here, gpu, link, gpus));
   for (const Measurement* row : on_cpu)
     phases.push_back(phase_on_host(*row, spread_of(here.cpu_side), here, host, busy_workers));
   sort_phases(phases, order_of_phases(here));
@@ -395,6 +423,31 @@ void note_gpu_doubts(Projection& projection, const Gpu& gpu, const Instance& ins
     add_note(projection,
              fmt::format("power-capped: the clock is taken between {:.0f} and {:.0f} MHz",
                          *gpu.sustained_clock_mhz, gpu.clock_mhz));
+}
+
+/// What became of a unit that has several GPUs to itself. Of an assembled projection.
+void note_division(Projection& projection, const Known& here, const Gpu& gpu) {
+  const auto& phases = here.gpu_side.phases;
+  if (std::none_of(phases.begin(), phases.end(), [](const Measurement* row) {
+        return row->repeats == Repeats::per_unit && row->processor == Processor::gpu
+               && is_divisible(row->work);
+      }))
+    return;
+  if (projection.count > 1 && here.job_units < projection.count * projection.workers)
+    add_note(projection, fmt::format("a {} is not divided among machines", here.unit));
+  const int gpus = workers_of_a_unit(projection, here.job_units);
+  if (gpus == 1) return;
+  const double divided_s = unit_on_workers_s(projection, here.job_units).likely;
+  if (divided_s < projection.worker_unit_s.likely)
+    add_note(
+        projection,
+        fmt::format("one {} on {} GPUs: {:.0f} % of linear with all that is not divided; {}; what "
+                    "input pipelines and frameworks lose on several GPUs is left out",
+                    here.unit, gpus, 100 * projection.worker_unit_s.likely / (gpus * divided_s),
+                    all_reduce_evidence(gpu, gpus)));
+  else
+    add_note(projection, fmt::format("one {} is no faster on {} GPUs than on one; {}", here.unit,
+                                     gpus, all_reduce_evidence(gpu, gpus)));
 }
 
 bool uses_tensor_cores(const Work& work) {
@@ -421,6 +474,8 @@ std::string refusal_of(const Known& here, const Gpu* gpu, const std::string& mis
     return "the CPU side has no time for the phase '" + missing_phase + "'";
   if (const std::string phase = uncounted_phase(here.gpu_side); !phase.empty())
     return "the work of the phase '" + phase + "' was not counted";
+  if (lacks_bf16(*gpu, here.gpu_side))
+    return fmt::format("{} has no bf16: it needs compute capability 8.0", gpu->name);
   const double bytes = device_bytes(here.gpu_side);
   if (gpu->memory_gib > 0 && bytes > gpu->memory_gib * bytes_per_gib)
     return too_large(bytes, gpu->memory_gib, gpu->name);
@@ -444,6 +499,7 @@ void on_gpu_instance(Projection& projection, const Known& here, const Instance& 
   assemble(projection,
            phases_on_gpu_instance(here, instance, *gpu, catalog, projection.count, on_cpu),
            Processor::gpu);
+  note_division(projection, here, *gpu);
 }
 
 // ---- targets ----

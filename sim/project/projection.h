@@ -8,6 +8,7 @@
 #include "sim/measure/measurement.h"
 #include "sim/project/interval.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,12 @@ struct PhaseProjection {
   Processor processor = Processor::gpu;
   Interval kernel_s, end_to_end_s; ///< whole job
   std::string bound_by; ///< "issue", "tensor", "dram", "l2", "latency", "launch", "atomics",
-                        ///< "link", "cpu"; "gpu" where it was measured
+                        ///< "link", "all-reduce", "cpu"; "gpu" where it was measured
   Scaling scaling = Scaling::parallel; ///< of a phase on the CPU: one core, or all of them
   Interval alone_s; ///< end to end with nothing else on the machine: one unit, or one job where the
                     ///< phase happens once a job
+  int gpus = 1;     ///< that one unit alone is divided among
+  std::optional<Interval> on_one_gpu_s; ///< alone_s on one GPU, where it is divided among several
 };
 
 /// The whole job on one target.
@@ -39,13 +42,16 @@ struct Projection {
   bool in_range = false; ///< inside what the model was calibrated on
   std::string bound_by;  ///< of the phase that takes longest
   // One machine needs fixed + ceil(units / workers) * worker_unit + units * shared_unit seconds.
+  // With fewer units than workers each has floor(workers / units) of them: unit_on_workers_s().
   int workers = 1; ///< GPUs of one machine that each take whole units; 1 for a CPU
   int cores = 1;   ///< physical CPU cores of one machine
   double job_units = 1;
-  Interval fixed_s;       ///< once per job and machine, whatever the job's size
-  Interval worker_unit_s; ///< a unit, as far as it keeps one worker to itself
-  Interval shared_unit_s; ///< a unit, as far as it needs all the machine's CPU cores
-  Interval per_unit_s;    ///< each further unit on one machine: worker_unit / workers + shared_unit
+  Interval fixed_s;                     ///< once per job and machine, whatever the job's size
+  Interval worker_unit_s;               ///< a unit, as far as it keeps one worker to itself
+  std::vector<Interval> divided_unit_s; ///< the same on 2, 3, ... workers together, never longer;
+                                        ///< empty where a unit cannot be divided
+  Interval shared_unit_s;               ///< a unit, as far as it needs all the machine's CPU cores
+  Interval per_unit_s; ///< each further unit on one machine: worker_unit / workers + shared_unit
   /// Whole job on `count` machines. The kernel time is of what `device` computes: without
   /// transfers, cold start and phases that stay on a GPU machine's CPU.
   Interval kernel_s, end_to_end_s;
@@ -56,8 +62,13 @@ struct Projection {
   bool available = false; ///< false: `note` says why, and the row stays, labelled
 };
 
-/// Seconds that the projection's machines need for `units` units, at one of its three points.
-/// Whole units only: two workers take as long for one unit as one does.
+/// Seconds that a unit of a job of `units` units keeps its worker to itself: one of them, or
+/// several where its machine has more workers than units and the unit can be divided.
+Interval unit_on_workers_s(const Projection& projection, double units);
+
+/// Seconds that the projection's machines need for `units` units, at one of its three points. Never
+/// fewer for more units. Left out: dividing the last few units once there are as many units as
+/// workers, and one unit among several machines.
 double compute_seconds(const Projection& projection, double units, double Interval::*point);
 
 /// One Projection per target, in the scenario's order; the first is the baseline. Targets are

@@ -5,6 +5,7 @@
 
 #include "sim/catalog/csv.h"
 #include "sim/compare/comparison.h"
+#include "sim/compare/crossover.h"
 #include "sim/compare/phase_times.h"
 
 #include <functional>
@@ -23,11 +24,14 @@ struct Column {
   std::function<std::string(const Row&)> write; ///< plain, not yet quoted; "" where unset
   /// BadInput where the cell of `column` is wrong.
   std::function<void(Row&, const CsvRow&, const std::string& column)> read;
-  bool later = false; ///< files of version 0.1.0 have none of these; any other has them all
+  /// 0: every file has it. Else which addition of columns it came with: a file has all columns of
+  /// an addition, or was written before it and has none.
+  int later = 0;
 };
 
 const std::vector<Column<Measurement>>& measurement_table();
 const std::vector<Column<Comparison>>& comparison_table();
 const std::vector<Column<PhaseTime>>& phase_table();
+const std::vector<Column<SizeRow>>& size_table();
 
 } // namespace breakeven

@@ -175,7 +175,7 @@ std::vector<Column<Row>> throughput_columns() {
   append(table, service_columns("baseline", &Row::baseline_throughput));
   append(table, service_columns("candidate", &Row::candidate_throughput));
   for (Column<Row>& column : table)
-    column.later = true;
+    column.later = 1;
   return table;
 }
 

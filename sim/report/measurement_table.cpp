@@ -43,10 +43,13 @@ Column<Row> counts_column() {
           counts_text, read_counts};
 }
 
-Column<Row> later(Column<Row> column) {
-  column.later = true;
+Column<Row> later(int addition, Column<Row> column) {
+  column.later = addition;
   return column;
 }
+
+// Additions of columns since version 0.1.0.
+constexpr int matrix_products = 1, all_reduces = 2;
 
 std::vector<Column<Row>> make_table() {
   return {
@@ -109,15 +112,17 @@ std::vector<Column<Row>> make_table() {
                   work(&Work::lane_instructions)),
       number<Row>("work_simt_efficiency", "useful lanes over issued lanes in groups of 32",
                   work(&Work::simt_efficiency), std::numeric_limits<double>::min(), 1),
-      later(number<Row>("work_fp32_flops",
+      later(matrix_products,
+            number<Row>("work_fp32_flops",
                         "FP32 operations of multiply-adds among the lane instructions, two each",
                         work(&Work::fp32_flops))),
-      later(number<Row>("work_tensor_fp16_flops",
+      later(matrix_products,
+            number<Row>("work_tensor_fp16_flops",
                         "operations of matrix products that tensor cores take in FP16; not among "
                         "the lane instructions",
                         work(&Work::tensor_fp16_flops))),
-      later(number<Row>("work_tensor_tf32_flops", "the same in TF32",
-                        work(&Work::tensor_tf32_flops))),
+      later(matrix_products, number<Row>("work_tensor_tf32_flops", "the same in TF32",
+                                         work(&Work::tensor_tf32_flops))),
       number<Row>("work_dram_bytes", "bytes streamed once", work(&Work::dram_bytes)),
       number<Row>("work_cached_bytes", "bytes read again and again", work(&Work::cached_bytes)),
       number<Row>("work_working_set_bytes", "distinct data that the cached bytes touch",
@@ -131,6 +136,14 @@ std::vector<Column<Row>> make_table() {
                   work(&Work::host_to_device_bytes)),
       number<Row>("work_device_to_host_bytes", "bytes copied back",
                   work(&Work::device_to_host_bytes)),
+      later(all_reduces,
+            number<Row>("work_all_reduces",
+                        "how often all GPUs would add up partial results, were the phase divided "
+                        "among several of one machine; 0: it cannot be",
+                        work(&Work::all_reduces))),
+      later(all_reduces, number<Row>("work_all_reduce_bytes",
+                                     "payload of all these all-reduces together, for each GPU",
+                                     work(&Work::all_reduce_bytes))),
       number<Row>("work_parallel_width", "independent lanes at once", work(&Work::parallel_width)),
       counts_column(),
       integer<Row, std::uint64_t>("checksum", "of the slice's result; equal for equal results",

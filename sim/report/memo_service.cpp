@@ -23,6 +23,8 @@ std::string share_of(double part, double whole) {
 
 /// What a phase keeps busy on its machine.
 std::string busy_text(const PhaseTime& phase) {
+  if (phase.processor == Processor::gpu && phase.gpus_per_unit > 1)
+    return fmt::format("{} GPUs", phase.gpus_per_unit);
   if (phase.processor == Processor::gpu) return phase.gpus > 1 ? "one GPU" : "the GPU";
   if (phase.scaling == Scaling::serial) return "one CPU core";
   return phase.cores > 1 ? fmt::format("all {} CPU cores", phase.cores) : "the CPU core";

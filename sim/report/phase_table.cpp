@@ -44,6 +44,11 @@ std::vector<Column<Row>> make_table() {
                        &Row::alone_s));
   append(interval<Row>("job_", "_s", "the phase's part of the whole job on all machines",
                        &Row::job_s));
+  table.push_back(integer<Row, int>(
+      "gpus_per_unit",
+      "GPUs that one unit alone on the machine is divided among in this phase; 1: it is not",
+      member(&Row::gpus_per_unit)));
+  table.back().later = 1;
   table.push_back(text<Row>("bound_by", "what limits it", member(&Row::bound_by)));
   return table;
 }

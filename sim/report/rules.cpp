@@ -132,4 +132,9 @@ void check_rules(const PhaseTime& row, const CsvRow& line) {
           "a value above 0 exactly where alone_p50_s has one");
 }
 
+void check_rules(const SizeRow& row, const CsvRow& line) {
+  require(row.size.amount > 0, line, "size", "a number above 0");
+  check_rules(row.comparison, line);
+}
+
 } // namespace breakeven

@@ -11,5 +11,6 @@ namespace breakeven {
 void check_rules(const Measurement& row, const CsvRow& line);
 void check_rules(const Comparison& row, const CsvRow& line);
 void check_rules(const PhaseTime& row, const CsvRow& line);
+void check_rules(const SizeRow& row, const CsvRow& line);
 
 } // namespace breakeven

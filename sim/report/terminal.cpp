@@ -1,51 +1,29 @@
 #include "sim/report/answer.h"
 #include "sim/report/format.h"
 #include "sim/report/report.h"
+#include "sim/report/text_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <sstream>
 
 namespace breakeven {
 
 namespace {
 
-/// Breaks text at spaces so that no line is wider than `width`; longer words lose their middle.
-std::string wrapped(const std::string& text, int width, const std::string& indent = "") {
-  std::istringstream words(on_one_line(text));
-  std::string word, line, all;
-  while (words >> word) {
-    word = fitted(word, width - width_of(indent));
-    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
-      all += line + "\n";
-      line = indent + word;
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-  }
-  return all + line + "\n";
-}
-
 // ---- the table ----
 
 enum Column { machine, device, compute, result, cost, speedup, cheaper, in_time, verdict, columns };
-using Cells = std::array<std::string, columns>;
-using Widths = std::array<int, columns>; ///< 0: not shown
+using Cells = std::vector<std::string>;
 
-constexpr int gap = 2;
 constexpr int narrowest_name = 20;
-
-bool is_name(std::size_t column) { return column <= device || column == verdict; }
 
 std::string marked(const std::string& text, const std::string& evidence) {
   return text + " " + evidence_mark(evidence);
 }
 
 Cells baseline_cells(const Comparison& row) {
-  Cells cells;
-  cells.fill("-");
+  Cells cells(columns, "-");
   cells[machine] = baseline_name(row);
   cells[device] = row.baseline_device;
   cells[verdict] = "baseline";
@@ -61,8 +39,7 @@ Cells baseline_cells(const Comparison& row) {
 }
 
 Cells candidate_cells(const Comparison& row) {
-  Cells cells;
-  cells.fill("-");
+  Cells cells(columns, "-");
   cells[machine] = candidate_name(row);
   cells[device] = row.candidate_device;
   cells[verdict] = to_string(row.verdict) + (row.implausible ? "!" : "");
@@ -88,50 +65,14 @@ std::vector<Cells> cells_of(const std::vector<Comparison>& rows) {
   return table;
 }
 
-int total_of(const Widths& widths) {
-  int total = -gap;
-  for (const int width : widths)
-    total += width > 0 ? width + gap : 0;
-  return total;
-}
-
-/// What the cells need; where that is too wide, columns that the memo has too are left out, and
-/// then the names are shortened.
-Widths widths_for(const std::vector<Cells>& table, int width) {
-  Widths widths{};
-  for (const Cells& cells : table)
-    for (std::size_t i = 0; i < columns; ++i)
-      widths[i] = std::max(widths[i], width_of(on_one_line(cells[i])));
-  const int wanted_name = std::min(widths[machine], narrowest_name);
-  for (const Column spare : {device, in_time, compute}) {
-    if (total_of(widths) - widths[machine] + wanted_name <= width) break;
-    widths[spare] = 0;
-  }
-  widths[machine] -= std::clamp(total_of(widths) - width, 0, widths[machine] - 6);
-  return widths;
-}
-
-std::string line_of(const Cells& cells, const Widths& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < columns; ++i) {
-    if (widths[i] == 0) continue;
-    const std::string cell = fitted(cells[i], widths[i]);
-    const std::string padding(static_cast<std::size_t>(widths[i] - width_of(cell)), ' ');
-    line += (line.empty() ? "" : std::string(gap, ' '))
-            + (is_name(i) ? cell + padding : padding + cell);
-  }
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-}
-
 std::string table_text(const std::vector<Comparison>& rows, int width) {
-  const std::vector<Cells> table = cells_of(rows);
-  const Widths widths = widths_for(table, width);
-  std::string text;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (i == 2) text += std::string(static_cast<std::size_t>(total_of(widths)), '-') + "\n";
-    text += line_of(table[i], widths);
-  }
-  return text;
+  return text_of({{machine, device, verdict},
+                  {device, in_time, compute},
+                  machine,
+                  narrowest_name,
+                  2,
+                  cells_of(rows)},
+                 width);
 }
 
 // ---- around the table ----

@@ -255,17 +255,19 @@ bool Section::boolean(const std::string& key, std::optional<bool> fallback) cons
   return node->as_boolean()->get();
 }
 
-std::vector<double> Section::numbers(const std::string& key, std::size_t count, double low,
-                                     double high,
-                                     std::optional<std::vector<double>> fallback) const {
+std::vector<double> Section::numbers_of_length(const std::string& key, std::size_t least,
+                                               std::size_t most, double low, double high,
+                                               std::optional<std::vector<double>> fallback) const {
   check_listed(key);
   const toml::node* node = data_->table->get(key);
   if (node == nullptr && fallback) return *fallback;
   if (node == nullptr) fail_missing(key);
+  const std::string count =
+      least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
   const std::string form = fmt::format("[{} numbers], each {}", count, number_form(low, high));
   const toml::array* array = node->as_array();
   if (array == nullptr) fail_type(key, form);
-  if (array->size() != count) fail_value(key, form);
+  if (array->size() < least || array->size() > most) fail_value(key, form);
   std::vector<double> numbers;
   for (const toml::node& value : *array) {
     const auto number = as_number(value);
@@ -274,6 +276,37 @@ std::vector<double> Section::numbers(const std::string& key, std::size_t count, 
     numbers.push_back(*number);
   }
   return numbers;
+}
+
+std::vector<double> Section::numbers(const std::string& key, std::size_t count, double low,
+                                     double high,
+                                     std::optional<std::vector<double>> fallback) const {
+  return numbers_of_length(key, count, count, low, high, std::move(fallback));
+}
+
+std::vector<double> Section::number_list(const std::string& key, std::size_t most, double low,
+                                         double high,
+                                         std::optional<std::vector<double>> fallback) const {
+  return numbers_of_length(key, 1, most, low, high, std::move(fallback));
+}
+
+std::vector<std::string> Section::texts(const std::string& key, std::size_t most) const {
+  check_listed(key);
+  std::vector<std::string> texts;
+  const toml::node* node = data_->table->get(key);
+  if (node == nullptr) return texts;
+  const std::string form = fmt::format("[1 to {} different texts], each of one line", most);
+  const toml::array* array = node->as_array();
+  if (array == nullptr) fail_type(key, form);
+  if (array->empty() || array->size() > most) fail_value(key, form);
+  for (const toml::node& value : *array) {
+    const auto* text = value.as_string();
+    if (text == nullptr || !is_one_line(text->get())
+        || std::find(texts.begin(), texts.end(), text->get()) != texts.end())
+      fail(key, path_of(key) + " with " + shown(value) + " in it", form);
+    texts.push_back(text->get());
+  }
+  return texts;
 }
 
 std::vector<std::array<double, 3>> Section::points(const std::string& key, std::size_t most,

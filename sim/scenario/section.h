@@ -50,6 +50,11 @@ public:
   bool boolean(const std::string& key, std::optional<bool> fallback = {}) const;
   std::vector<double> numbers(const std::string& key, std::size_t count, double low, double high,
                               std::optional<std::vector<double>> fallback = {}) const;
+  /// One to `most` numbers, each in [low, high].
+  std::vector<double> number_list(const std::string& key, std::size_t most, double low, double high,
+                                  std::optional<std::vector<double>> fallback = {}) const;
+  /// One to `most` texts of one line each, none twice; none where absent.
+  std::vector<std::string> texts(const std::string& key, std::size_t most) const;
   /// [[x, y, z], ...]: one to `most` points, each coordinate in [low, high]; none where absent.
   std::vector<std::array<double, 3>> points(const std::string& key, std::size_t most, double low,
                                             double high) const;
@@ -77,6 +82,9 @@ public:
                          const std::string& expected) const;
 
 private:
+  std::vector<double> numbers_of_length(const std::string& key, std::size_t least, std::size_t most,
+                                        double low, double high,
+                                        std::optional<std::vector<double>> fallback) const;
   std::string path_of(const std::string& key) const;
   std::filesystem::path existing_path(const std::string& key, const std::string& what) const;
   void check_listed(const std::string& key) const;

@@ -132,6 +132,29 @@ TEST_CASE("a gpus.csv from before the tensor columns leaves their figures unknow
   CHECK(catalog.gpu("A100-SXM4-80GB")->fp32_tflops == 19.49);
 }
 
+TEST_CASE("the GPUs of SXM boards have NVLink among all of a machine, PCIe cards have none") {
+  int with_nvlink = 0;
+  for (const Gpu& gpu : read_catalog(shipped).gpus) {
+    CAPTURE(gpu.name);
+    CHECK(gpu.nvlink_gb_per_s.has_value() == (gpu.name.find("-SXM") != std::string::npos));
+    if (!gpu.nvlink_gb_per_s) continue;
+    ++with_nvlink;
+    CHECK(gpu.source.find("; NVLink: ") != std::string::npos);
+    // NVLink 2, 3 and 4.
+    CHECK(*gpu.nvlink_gb_per_s
+          == (gpu.compute_capability >= 9   ? 450
+              : gpu.compute_capability >= 8 ? 300
+                                            : 150));
+  }
+  CHECK(with_nvlink == 6);
+}
+
+TEST_CASE("a gpus.csv from before the NVLink column knows of none") {
+  const CatalogCopy copy;
+  copy.replace("gpus.csv", ",nvlink_gb_per_s,", ",a_note,");
+  CHECK_FALSE(read_catalog(copy.folder).gpu("A100-SXM4-80GB")->nvlink_gb_per_s);
+}
+
 TEST_CASE("GPU figures are in their units") {
   for (const Gpu& gpu : read_catalog(shipped).gpus) {
     CAPTURE(gpu.name);
@@ -305,7 +328,7 @@ TEST_CASE("a bad row is refused with its file and line") {
       {"exchange_rates.csv", "CNY", "yuan", "three capital letters"},
       {"exchange_rates.csv", "by definition", "  ", "exchange_rates.csv:2: found source is"},
       {"gpus.csv", ",multiprocessors,", ",processors,", "gpus.csv:1: found no column 'multiproc"},
-      {"gpus.csv", "T4,7.5,40,", "T4,7.5,", "gpus.csv:2: found 19 cells, expected 20"},
+      {"gpus.csv", "T4,7.5,40,", "T4,7.5,", "gpus.csv:2: found 20 cells, expected 21"},
       {"gpus.csv", "T4,7.5,40", ",7.5,40", "gpus.csv:2: found name is an empty cell"},
       {"gpus.csv", "T4,7.5,40", "T4,7.5,inf", "gpus.csv:2: found multiprocessors is 'inf'"},
       {"gpus.csv", "T4,7.5,40", "T4,7.5,40.5", "expected a whole number"},

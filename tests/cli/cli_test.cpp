@@ -250,6 +250,141 @@ TEST_CASE("a study runs from scenario to memo, and the memo replays byte for byt
   }
 }
 
+TEST_CASE("a sweep that is asked wrongly exits with 2 before anything is measured") {
+  const struct {
+    const char *over, *message;
+  } cases[] = {
+      {"workload.triangles", "no '='"},
+      {"workload.triangles=50_000", "one value"},
+      {"workload.triangles=50_000,many", "'many'"},
+      {"workload.triangles=50_000,50000", "a second time"},
+      {"workload.triangels=20_000,50_000", "did you mean 'triangles'"},
+      {"workload.triangles=50_000,1e30", "triangles"},
+      {"workload.triangles=20 GiB,50 GiB", "triangles"},
+      {"workload.frames=1,2", "frames"},
+      {"target[2].instance=1,2", "instance"},
+      {"target[4].count=1,2", "target[4]"},
+  };
+  const TestFolder folder;
+  const fs::path file = folder.write("small.toml", small_scenario);
+  for (const auto& bad : cases) {
+    CAPTURE(bad.over);
+    const Outcome outcome = program("sweep " + quoted(file) + " --over '" + bad.over + "' --out "
+                                    + quoted(folder / "out"));
+    CAPTURE(outcome.output);
+    CHECK(outcome.exit_code == 2);
+    CHECK(lines_in(outcome.output) == 1);
+    CHECK(outcome.output.find(bad.message) != std::string::npos);
+    CHECK_FALSE(fs::exists(folder / "out"));
+  }
+  CHECK(program("sweep " + quoted(file)).exit_code == 2);
+  const Outcome help = program("sweep --help");
+  CHECK(help.exit_code == 0);
+  CHECK(help.output.find("Example:") != std::string::npos);
+}
+
+TEST_CASE("a sweep is a study at each size, and replays from its folder byte for byte") {
+  const TestFolder folder;
+  const fs::path file = folder.write("small.toml", small_scenario);
+  const std::string sweep = "sweep " + quoted(file) + " --over workload.triangles=60_000,50_000";
+  const Outcome outcome = program(sweep + " --out " + quoted(folder.path()));
+  CAPTURE(outcome.output);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path results = folder / "small";
+  for (const char* name :
+       {"sweep.md", "sweep.html", "charts/sweep_time.svg", "charts/sweep_cost.svg",
+        "sweep/50000/memo.html", "sweep/50000/measurements.csv", "sweep/60000/comparison.csv"})
+    CHECK(fs::exists(results / name));
+  CHECK_FALSE(fs::is_empty(results / "sweep/50000/frames"));
+  const std::string csv = bytes_of(results / "sweep.csv");
+  CHECK(lines_in(csv) == 3);
+  CHECK(csv.find("workload.triangles,50_000,50000,,2,small,") != std::string::npos);
+  CHECK(outcome.output.find("aws:g5.xlarge (A10G)") != std::string::npos);
+  CHECK(outcome.output.find('\r') == std::string::npos);
+
+  // What each size was measured as belongs to its own scenario.
+  CHECK(program("run " + quoted(file) + " --set workload.triangles=60_000 --from "
+                + quoted(results / "sweep/60000/measurements.csv") + " --out "
+                + quoted(folder / "one"))
+            .exit_code
+        == 0);
+  CHECK(bytes_of(folder / "one/small/comparison.csv")
+        == bytes_of(results / "sweep/60000/comparison.csv"));
+  CHECK(program("run " + quoted(file) + " --from "
+                + quoted(results / "sweep/60000/measurements.csv") + " --out "
+                + quoted(folder / "one"))
+            .exit_code
+        == 2);
+
+  const auto replay = [&](const std::string& more) {
+    return program(sweep + " --from " + quoted(results / "sweep") + " --out "
+                   + quoted(folder / "again") + more);
+  };
+  const Outcome again = replay("");
+  CAPTURE(again.output);
+  REQUIRE(again.exit_code == 0);
+  for (const char* name : {"sweep.csv", "sweep.md", "sweep.html", "charts/sweep_time.svg",
+                           "sweep/60000/comparison.csv", "sweep/60000/memo.md"})
+    CHECK(bytes_of(folder / "again/small" / name) == bytes_of(results / name));
+  CHECK(replay(" --json").output.find("\"crossovers\"") != std::string::npos);
+
+  const Outcome shown = program("show " + quoted(results));
+  CHECK(shown.exit_code == 0);
+  CHECK(outcome.output.find(shown.output) == 0);
+  const std::string markdown = bytes_of(results / "sweep.md");
+  fs::remove(results / "sweep.md");
+  CHECK(program("memo " + quoted(results)).exit_code == 0);
+  CHECK(bytes_of(results / "sweep.md") == markdown);
+
+  fs::remove_all(results / "sweep/60000");
+  const Outcome partial = replay("");
+  CHECK(partial.exit_code == 0);
+  CHECK(partial.output.find("Not measured: workload.triangles = 60,000.") != std::string::npos);
+  fs::remove_all(results / "sweep");
+  const Outcome none = replay("");
+  CHECK(none.exit_code == 2);
+  CHECK(none.output.find("measurements of none of the sizes") != std::string::npos);
+}
+
+TEST_CASE("a sweep over what is not measured measures once, and says up to where it pays") {
+  const TestFolder folder;
+  const fs::path file = folder.write("small.toml", small_scenario);
+  const Outcome outcome =
+      program("sweep " + quoted(file) + " --over 'target[2].price=1 USD/h,1000 USD/h' --out "
+              + quoted(folder.path()));
+  CAPTURE(outcome.output);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path cheap = folder / "small/sweep/1USD_per_h",
+                 dear = folder / "small/sweep/1000USD_per_h";
+  const auto samples = [](const fs::path& results) {
+    const std::string csv = bytes_of(results / "measurements.csv");
+    return csv.substr(csv.find(",openmp,total,"), 300);
+  };
+  CHECK(samples(cheap) == samples(dear));
+  CHECK(bytes_of(cheap / "comparison.csv") != bytes_of(dear / "comparison.csv"));
+  CHECK(outcome.output.find("cheaper up to") != std::string::npos);
+}
+
+TEST_CASE("a sweep that is interrupted keeps the sizes that are finished and names the others") {
+  const TestFolder folder;
+  const fs::path file = folder.write("small.toml", small_scenario);
+  const fs::path results = folder / "small";
+  const Outcome outcome =
+      shell(quoted(fs::path(BREAKEVEN_BINARY_DIR) / "breakeven") + " sweep " + quoted(file)
+            + " --over workload.triangles=50_000,60_000,70_000 --out " + quoted(folder.path())
+            + " & while kill -0 $! && [ ! -e " + quoted(results / "sweep.csv")
+            + " ]; do sleep 0.05; done; kill -TERM $!; wait $!");
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.output.find("interrupted; not measured: workload.triangles = 60_000, 70_000")
+        != std::string::npos);
+  CHECK(outcome.output.find("Not measured: workload.triangles = 60,000 and 70,000.")
+        != std::string::npos);
+  CHECK(fs::exists(results / "sweep/50000/memo.html"));
+  CHECK_FALSE(fs::exists(results / "sweep/60000"));
+  CHECK(lines_in(bytes_of(results / "sweep.csv")) == 4);
+}
+
 TEST_CASE("results that cannot be written exit with 1") {
   const TestFolder folder;
   const fs::path file = folder.write("small.toml", small_scenario);

@@ -28,6 +28,13 @@ Priced finished(Priced priced) {
   return priced;
 }
 
+/// A unit on n workers takes 1 / n of the time and this share of the rest.
+void divide(Projection& projection, double serial_share) {
+  for (int workers = 2; workers <= projection.workers; ++workers)
+    projection.divided_unit_s.push_back((serial_share + (1 - serial_share) / workers)
+                                        * projection.worker_unit_s);
+}
+
 /// From the definition, over sizes up to `most`; 0 where even the last is not cheaper.
 double crossover_by_brute_force(const Priced& baseline, const Priced& candidate, int most) {
   int first = most + 1;
@@ -107,6 +114,7 @@ TEST_CASE("the crossover found by brute force on small sizes equals the search")
       priced->projection.workers = static_cast<int>(random.between(1, 9));
       priced->projection.count = static_cast<int>(random.between(1, 4));
       priced->projection.shared_unit_s.likely = random.between(0, 5);
+      if (i % 3 == 0) divide(priced->projection, random.between(0.3, 1));
       priced->billing_step_s = random.between(0, 1) < 0.3 ? 3600 : 1;
       priced->setup_s = random.between(0, 600);
       priced->interruptions_per_h.likely = random.between(0, 0.5);

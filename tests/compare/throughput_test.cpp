@@ -69,6 +69,24 @@ Job service(double units_per_day, Arrivals arrivals = Arrivals::poisson) {
 
 } // namespace
 
+TEST_CASE("a steady service gives each unit one GPU, however fast it would be alone on several") {
+  const Projection whole = gpu_machine();
+  Projection divided = whole;
+  divided.phases[2].gpus = 2;
+  divided.phases[2].on_one_gpu_s = divided.phases[2].alone_s;
+  divided.phases[2].alone_s = about(5);
+  for (double Interval::*point : {&Interval::low, &Interval::likely, &Interval::high}) {
+    const Pipeline expected = pipeline_of(whole, point), found = pipeline_of(divided, point);
+    REQUIRE(found.steps.size() == expected.steps.size());
+    for (std::size_t i = 0; i < found.steps.size(); ++i)
+      CHECK(found.steps[i].seconds == expected.steps[i].seconds);
+  }
+  const Job job = service(10'000);
+  CHECK(throughput_of(job, divided).bottleneck == throughput_of(job, whole).bottleneck);
+  CHECK(throughput_of(job, divided).capacity_units_per_day->likely
+        == throughput_of(job, whole).capacity_units_per_day->likely);
+}
+
 TEST_CASE("evenly spaced units below capacity never wait (D/D/1)") {
   const auto arrivals = arrival_times_s(Arrivals::even, 0.999 * day_s, 1, 1000);
   for (const double turnaround : turnaround_s(one_gpu(1), arrivals))

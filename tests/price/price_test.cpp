@@ -136,6 +136,17 @@ TEST_CASE("an interrupted machine of several GPUs loses half a unit on each") {
         == doctest::Approx(70));
 }
 
+TEST_CASE("an interrupted machine whose GPUs share one unit loses half of its shorter time") {
+  Projection projection = hour("cloud:cpu");
+  projection.job_units = 1;
+  projection.workers = 2;
+  projection.worker_unit_s = {80, 100, 120};
+  projection.divided_unit_s = {{50, 60, 70}};
+  // One interruption in the hour costs half of 60 s.
+  CHECK(price_one(scenario_on("cloud:cpu", "spot"), projection, with_spot(0.5, 1, 2)).rework_s
+        == doctest::Approx(30));
+}
+
 TEST_CASE("an on-demand machine is never interrupted, and spot without a rate says so") {
   CHECK(price_one(scenario_on("cloud:cpu"), hour("cloud:cpu"), with_spot(1, 2, 3)).rework_s == 0);
   Scenario scenario = scenario_on("cloud:gpu", "spot");

@@ -187,6 +187,22 @@ TEST_CASE("a phase of tensor-core work alone is counted") {
   CHECK(phase_of(gpu, "kernel")->kernel_s.likely == doctest::Approx(10 / 0.28).epsilon(1e-4));
 }
 
+TEST_CASE("products in bf16 are refused on a GPU whose tensor cores have none") {
+  std::vector<Measurement> rows = examples::measurements();
+  Work& work = find(rows, Path::host, "kernel").work;
+  work.tensor_fp16_flops = 1e14;
+  work.counts.emplace_back("bf16_products", 1);
+  Catalog catalog = examples::catalog();
+  catalog.gpus[0].compute_capability = 8.0;
+  const Projection able = project_one(examples::target("cloud:gpu"), rows, catalog);
+  CHECK(able.available);
+  CHECK(able.note.find("the GPU multiplies in BF16") != std::string::npos);
+  catalog.gpus[0].compute_capability = 7.5;
+  const Projection unable = project_one(examples::target("cloud:gpu"), rows, catalog);
+  CHECK_FALSE(unable.available);
+  CHECK(unable.note.find("has no bf16: it needs compute capability 8.0") != std::string::npos);
+}
+
 TEST_CASE("a row says when part of its speed-up is the precision, or when tensor cores lack") {
   std::vector<Measurement> rows = examples::measurements();
   const std::string differs = "part of the speed-up is the precision";

@@ -129,6 +129,8 @@ TEST_CASE("rows read back are the rows written, to the last bit") {
   CHECK(rows[4].repeats == Repeats::per_job);
   CHECK(rows[4].work.tensor_fp16_flops == 3e12);
   CHECK(rows[4].work.tensor_tf32_flops == 5e11);
+  CHECK(rows[4].work.all_reduces == 600);
+  CHECK(rows[4].work.all_reduce_bytes == 2.25e9);
 }
 
 TEST_CASE("texts with commas, quotes, line breaks and formulas read back as they were") {
@@ -284,6 +286,30 @@ TEST_CASE("measurements from before matrix products were counted are read, some 
   };
   CHECK((measurements_csv(read(without(now, "work_fp32_flops", "work_dram_bytes"))) == now));
   CHECK_THROWS_AS(read(without(now, "work_fp32_flops", "work_tensor_tf32_flops")), BadInput);
+}
+
+TEST_CASE(
+    "measurements from before all-reduces were counted are read, with one column they are not") {
+  const TestFolder folder;
+  auto rows = example::measurements();
+  for (Measurement& row : rows)
+    row.work.all_reduces = row.work.all_reduce_bytes = 0;
+  const std::string now = measurements_csv(rows);
+  const auto read = [&](const std::string& csv) {
+    return read_measurements(folder.write("old.csv", csv));
+  };
+  CHECK((measurements_csv(read(without(now, "work_all_reduces", "work_parallel_width"))) == now));
+  CHECK_THROWS_WITH_AS(read(without(now, "work_all_reduces", "work_all_reduce_bytes")),
+                       doctest::Contains("work_all_reduces"), BadInput);
+  CHECK_THROWS_AS(read(without(now, "work_all_reduce_bytes", "work_parallel_width")), BadInput);
+  CHECK(contains(measurement_error(0, {{"work_all_reduces", "-1"}}), "work_all_reduces"));
+}
+
+TEST_CASE("phases from before units were divided are read") {
+  const TestFolder folder;
+  const std::string now = phases_csv(example::phases());
+  const auto file = folder.write("old.csv", without(now, "gpus_per_unit", "bound_by"));
+  CHECK((phases_csv(read_phases(file, {})) == now));
 }
 
 TEST_CASE("a turnaround without a bounded queue, or a capacity nobody asked for, is refused") {

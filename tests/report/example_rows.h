@@ -333,8 +333,8 @@ inline std::vector<Measurement> measurements() {
   rows.back().processor = Processor::gpu;
   rows.back().repeats = Repeats::per_job;
   rows.back().scaling = Scaling::serial;
-  rows.back().work = {1.25e9, 0.31, 8e8, 3e12,  5e11,           3e6, 9e8, 4e7, 2e8, 12,
-                      5,      1e6,  2e6, 65536, {{"rays", 2e6}}};
+  rows.back().work = {1.25e9, 0.31, 8e8,    3e12,  5e11,           3e6, 9e8, 4e7, 2e8, 12, 5, 1e6,
+                      2e6,    600,  2.25e9, 65536, {{"rays", 2e6}}};
   rows.push_back(measured(Path::cuda, "total"));
   rows.back().verified = false;
   rows.back().stop_reason = "not verified";

@@ -286,3 +286,23 @@ TEST_CASE("points are lists of three numbers, and errors name the odd one") {
             workload_with("point = " + value).points("point", 2, -5, 5);
           }).starts_with("s.toml:7: found workload.point = "));
 }
+
+TEST_CASE("lists of numbers and of texts have any length up to a limit") {
+  const Section s = workload_with("point = [0.5, 0.9]\nnote = [\"a\", \"b c\"]");
+  CHECK(s.number_list("point", 2, 0, 1) == std::vector<double>{0.5, 0.9});
+  CHECK(s.texts("note", 2) == std::vector<std::string>{"a", "b c"});
+  CHECK(s.number_list("flag", 2, 0, 1, std::vector<double>{1}) == std::vector<double>{1});
+  CHECK(s.texts("flag", 2).empty());
+  CHECK(message([&] {
+          s.number_list("point", 1, 0, 1);
+        }).ends_with("expected [1 numbers], each a number from 0 to 1"));
+  CHECK(message([&] {
+          s.number_list("point", 3, 0, 0.8);
+        }).ends_with("expected [1 to 3 numbers], each a number from 0 to 0.8"));
+  CHECK(message([&] {
+          s.texts("note", 1);
+        }).ends_with("expected [1 to 1 different texts], each of one line"));
+  for (const char* wrong :
+       {"note = []", "note = \"a\"", "note = [1]", "note = [\"a\", \"a\"]", "note = [\"a\\nb\"]"})
+    CHECK(message([&] { workload_with(wrong).texts("note", 9); }).starts_with("s.toml:7: found"));
+}
