@@ -17,6 +17,10 @@ if(NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
                       "expected 'OMP': breakeven sets their number through OpenMP")
 endif()
 
+# OpenBLAS by the name of its own header: cblas.h may be another BLAS's.
+find_path(OPENBLAS_INCLUDE_DIR cblas-openblas.h REQUIRED)
+find_library(OPENBLAS_LIBRARY openblas REQUIRED)
+
 # OpenJPEG by hand: its own CMake file names tools that Debian keeps in another package.
 find_library(OPENJPEG_LIBRARY openjp2 REQUIRED)
 find_package(charls REQUIRED) # JPEG-LS

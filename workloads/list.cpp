@@ -4,6 +4,8 @@
 #include "workloads/imaging/imaging.h"
 #include "workloads/imaging/settings.h"
 #include "workloads/render/render.h"
+#include "workloads/risk/risk.h"
+#include "workloads/risk/settings.h"
 
 namespace breakeven {
 
@@ -19,6 +21,7 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
       {{"imaging", imaging::imaging_keys()}, imaging::make_imaging_workload},
       {{"render", render::render_keys()}, render::make_render_workload},
+      {{"risk", risk::risk_keys()}, risk::make_risk_workload},
   };
   return all;
 }

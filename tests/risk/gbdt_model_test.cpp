@@ -4,6 +4,7 @@
 #include "tests/test_folder.h"
 #include "workloads/risk/gbdt_model.h"
 #include "workloads/risk/gbdt_paths.h"
+#include "workloads/risk/gbdt_score.h"
 
 #include <doctest/doctest.h>
 

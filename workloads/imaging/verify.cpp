@@ -3,6 +3,7 @@
 #include "workloads/imaging/engines.h"
 #include "workloads/imaging/pipeline.h"
 #include "workloads/imaging/thin.h"
+#include "workloads/on_threads.h"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -16,16 +17,6 @@ namespace {
 constexpr Extent checked{64, 64, 64};
 constexpr std::int64_t checked_slab = 11; // does not divide 64, so that the last slab is thinner
 constexpr double least_dice_fp32 = 0.9999, least_dice_fp16 = 0.995;
-
-/// Runs `work` on so many OpenMP threads.
-template <class Work>
-auto on_threads(int threads, Work work) {
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(threads);
-  auto result = work();
-  omp_set_num_threads(before);
-  return result;
-}
 
 struct Differences {
   std::int64_t voxels = 0, sums = 0;

@@ -14,7 +14,7 @@ namespace breakeven::risk {
 
 namespace {
 
-constexpr std::int64_t most_sampled_rows = 1 << 17, sample_block = 64;
+constexpr std::int64_t sample_block = 64;
 constexpr std::int64_t rows_at_once = 1024;
 constexpr int search_steps = 8; ///< in a table of 2^8 cuts
 

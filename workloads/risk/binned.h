@@ -14,7 +14,6 @@ namespace breakeven::risk {
 
 constexpr int most_bins = 255;
 constexpr std::uint8_t missing_bin = 255;
-constexpr std::int64_t most_rows = 0xFFFF'FFFF; ///< rows have 32-bit numbers
 
 /// Ascending cuts of each feature: bin b holds the values from cut b - 1 to below cut b, so a row
 /// of bins up to b is one of values below cut b.
@@ -22,10 +21,13 @@ struct Cuts {
   std::vector<std::vector<float>> of_feature;
 };
 
-/// Quantiles of all rows where there are at most 131,072 of them, else of as many taken in blocks
-/// at equal distances; every distinct value where there are no more than `bins`, 2 to most_bins. A
-/// feature without any value has no cut. Does not depend on the number of threads. Values are
-/// finite or NaN.
+/// Rows whose values decide the cuts.
+constexpr std::int64_t most_sampled_rows = 1 << 17;
+
+/// Quantiles of all rows where there are at most most_sampled_rows of them, else of as many taken
+/// in blocks at equal distances; every distinct value where there are no more than `bins`, 2 to
+/// most_bins. A feature without any value has no cut. Does not depend on the number of threads.
+/// Values are finite or NaN.
 Cuts quantile_cuts(const Rows& rows, int bins);
 
 /// Bytes that begin with a cache line and are not initialised.

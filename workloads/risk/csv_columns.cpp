@@ -52,11 +52,18 @@ std::string listed(const std::vector<std::string>& names) {
 TableSchema schema_of(const std::string& file, const CsvHeader& header,
                       const CsvSettings& settings) {
   check_names(file, header);
-  check_named(file, header, settings.label, "the label");
+  if (settings.label_column == LabelColumn::required)
+    check_named(file, header, settings.label, "the label");
   for (const std::string& name : settings.categorical)
     check_named(file, header, name, "to be categorical");
-  for (const std::string& name : settings.drop)
-    check_named(file, header, name, "to be dropped");
+  // A file to be scored may lack what is of no use in it.
+  if (settings.label_column == LabelColumn::required)
+    for (const std::string& name : settings.drop)
+      check_named(file, header, name, "to be dropped");
+  for (const std::string& name : settings.categorical)
+    if (contains(settings.drop, name))
+      throw BadInput(file, header.line, "column " + shown(name) + " categorical and dropped",
+                     "one of both");
   if (contains(settings.drop, settings.label))
     throw BadInput(file, header.line, "the label " + shown(settings.label) + " among the dropped",
                    "a label that is read");

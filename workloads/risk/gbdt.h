@@ -55,14 +55,15 @@ struct Gbdt {
 
 // ---- arithmetic that both paths share ----
 // A product that meets a sum would be contracted by nvcc and not by the C++ build, so each is an
-// argument of fused() here, or is rounded before by a power of two, or meets no sum.
+// argument of fused() here, or is rounded before by a power of two, or meets no sum. A sum of 0
+// rounds a product on its own. workloads/CMakeLists.txt also tells nvcc to contract nothing here.
 
 /// e^-x for x >= 0: 2^y for y = -x log2(e), by a polynomial of degree 5 on [-1/2, 1/2]. Relative
 /// error at most 1e-5 up to x = 87, most of it from rounding y; beyond, as at 87.
 HOST_DEVICE inline float exp_of_negative(float x) {
   constexpr float log2_of_e = 1.44269504f, most = 87.0f;
   constexpr float to_nearest = 12582912.0f; // 1.5 * 2^23: the sum has no bits below 1
-  const float y = -(x < most ? x : most) * log2_of_e;
+  const float y = fused(-(x < most ? x : most), log2_of_e, 0.0f);
   const float shifted = y + to_nearest;
   const float f = y - (shifted - to_nearest);
   float power = fused(1.32647273e-3f, f, 9.67151299e-3f);
@@ -91,7 +92,7 @@ HOST_DEVICE inline float log_of_one_and_exp(float x) {
   series = fused(series, squared, 1.0f / 5);
   series = fused(series, squared, 1.0f / 3);
   series = fused(series, squared, 1.0f);
-  return 2.0f * z * series;
+  return fused(2.0f * z, series, 0.0f); // loss_quanta() adds to it
 }
 
 /// Logistic loss of a row in quanta of 2^-30, rounded down, so that sums do not depend on order.

@@ -5,6 +5,7 @@
 
 #include "workloads/launch.h"
 #include "workloads/risk/gbdt_grow.h"
+#include "workloads/risk/gbdt_work.h"
 
 #include <bit>
 
@@ -22,8 +23,17 @@ struct Tile {
   std::int64_t begin;
   std::int32_t count, node;
 };
-constexpr std::int64_t tile_rows = 4096;
+constexpr std::int64_t tile_rows = gbdt_tile_rows;
 static_assert(tile_rows <= rows_before_overflow);
+
+/// Bins of the rows from `first_row` on.
+struct Bins {
+  const std::uint8_t* bytes;
+  std::int64_t row_bytes, first_row;
+  HOST_DEVICE const std::uint8_t* row(std::int64_t number) const {
+    return bytes + (number - first_row) * row_bytes;
+  }
+};
 
 HOST_DEVICE inline std::int64_t row_at(const std::uint32_t* numbers, std::int64_t place) {
   return numbers != nullptr ? std::int64_t{numbers[place]} : place;
@@ -38,16 +48,16 @@ DEVICE_ONLY inline void add_to(std::uint64_t* sums, const GradientSum& sum) {
 
 // ---- gradients ----
 
-/// Of the rows that `numbers` gives, of the first ones where it is null; `sums` gets their sum.
+/// Of the rows that `numbers` gives from place `begin` on; `sums` gets their sum.
 struct FindGradients {
   DEVICE_ONLY void operator()(const Thread& thread, const float* margins,
                               const std::uint8_t* labels, const std::uint32_t* numbers,
-                              std::int64_t count, float positive_weight, float gradient_quanta,
-                              float hessian_quanta, std::int64_t* gradients,
+                              std::int64_t begin, std::int64_t count, float positive_weight,
+                              float gradient_quanta, float hessian_quanta, std::int64_t* gradients,
                               std::uint64_t* sums) const {
     GradientSum sum;
     const std::int64_t stride = thread.grid_size() * thread.block_size();
-    for (std::int64_t i = thread.global_index(); i < count; i += stride) {
+    for (std::int64_t i = begin + thread.global_index(); i < begin + count; i += stride) {
       const std::int64_t row = row_at(numbers, i);
       const std::int64_t both = packed_gradient(
           gradient_of(margins[row], labels[row], positive_weight), gradient_quanta, hessian_quanta);
@@ -62,54 +72,55 @@ struct FindGradients {
   }
 };
 
-/// Bytes of the features in use alone.
+/// Bytes of the features in use alone, of the first rows that `bins` has.
 struct TakeColumns {
-  DEVICE_ONLY void operator()(const Thread& thread, const std::uint8_t* rows,
-                              std::int64_t row_bytes, std::int64_t count,
+  DEVICE_ONLY void operator()(const Thread& thread, const Bins& bins, std::int64_t count,
                               const std::int32_t* features, int feature_count, std::uint8_t* out,
                               std::int64_t out_bytes) const {
     const std::int64_t i = thread.global_index();
     const std::int64_t row = i / out_bytes, place = i % out_bytes;
     if (row >= count) return;
-    out[i] = place < feature_count ? rows[row * row_bytes + features[place]] : std::uint8_t{0};
+    out[i] =
+        place < feature_count ? bins.row(bins.first_row + row)[features[place]] : std::uint8_t{0};
   }
 };
 
 // ---- sums by bin ----
 
 /// One group of features of one tile. Gradients and hessians are summed apart in shared memory, as
-/// 32-bit numbers, whose atomics are native there; four neighbours read the 16 bytes of a row.
+/// 32-bit numbers, whose atomics are native there, all of the former before the latter, so that
+/// either kind falls on every bank; four neighbours read the 16 bytes of a row.
 struct SumByBins {
   HOST_DEVICE static std::size_t shared_bytes(int features) {
     return index(2 * features * bins_of_feature) * sizeof(std::uint32_t);
   }
 
-  DEVICE_ONLY void operator()(const Thread& thread, const std::uint8_t* rows,
-                              std::int64_t row_bytes, int first_feature, int features,
-                              const std::uint32_t* numbers, const std::int64_t* gradients,
-                              const Tile* tiles, const std::int64_t* first_sum_of_node,
-                              std::uint64_t* sums) const {
+  DEVICE_ONLY void operator()(const Thread& thread, const Bins& bins, int first_feature,
+                              int features, const std::uint32_t* numbers,
+                              const std::int64_t* gradients, const Tile* tiles,
+                              const std::int64_t* first_sum_of_node, std::uint64_t* sums) const {
     const Tile tile = tiles[thread.block_index()];
     const auto own = thread.shared<std::uint32_t>(0, index(2 * features * bins_of_feature));
     for (auto i = index(thread.thread_index()); i < own.size(); i += index(thread.block_size()))
       own[i] = 0u;
     thread.sync();
-    add_rows(thread, rows + first_feature, row_bytes, features, numbers, gradients, tile, own);
+    add_rows(thread, bins, first_feature, features, numbers, gradients, tile, own);
     thread.sync();
     std::uint64_t* const out =
         sums + 2 * (first_sum_of_node[tile.node] + first_feature * bins_of_feature);
     for (int i = thread.thread_index(); i < features * bins_of_feature; i += thread.block_size()) {
-      const std::uint32_t gradient = own[index(2 * i)], hessian = own[index(2 * i + 1)];
+      const std::uint32_t gradient = own[index(i)],
+                          hessian = own[index(features * bins_of_feature + i)];
       if (hessian != 0) // no row has none
         add_to(out + 2 * i, {static_cast<std::int32_t>(gradient), hessian});
     }
   }
 
 private:
-  DEVICE_ONLY static void add_rows(const Thread& thread, const std::uint8_t* rows,
-                                   std::int64_t row_bytes, int features,
-                                   const std::uint32_t* numbers, const std::int64_t* gradients,
-                                   const Tile& tile, const SharedArray<std::uint32_t>& own) {
+  DEVICE_ONLY static void add_rows(const Thread& thread, const Bins& rows, int first_feature,
+                                   int features, const std::uint32_t* numbers,
+                                   const std::int64_t* gradients, const Tile& tile,
+                                   const SharedArray<std::uint32_t>& own) {
     const int words = (features + word_features - 1) / word_features;
     const int word = thread.thread_index() % words;
     const int rows_at_once = thread.block_size() / words;
@@ -118,12 +129,18 @@ private:
       const std::int64_t place = tile.begin + i;
       const GradientSum sum = unpacked(gradients[place]);
       std::uint32_t bins = 0;
-      memcpy(&bins, rows + row_at(numbers, place) * row_bytes + word * word_features, sizeof bins);
+      // Rows begin at eight bytes; unless it knows, nvcc reads byte by byte.
+      memcpy(&bins,
+             __builtin_assume_aligned(rows.row(row_at(numbers, place)) + first_feature
+                                          + word * word_features,
+                                      word_features),
+             sizeof bins);
       for (int k = 0; k < word_features && word * word_features + k < features; ++k) {
         const int bin =
             (word * word_features + k) * bins_of_feature + static_cast<int>(bins >> (8 * k) & 0xFF);
-        atomic_add(own, index(2 * bin), static_cast<std::uint32_t>(sum.gradient));
-        atomic_add(own, index(2 * bin + 1), static_cast<std::uint32_t>(sum.hessian));
+        atomic_add(own, index(bin), static_cast<std::uint32_t>(sum.gradient));
+        atomic_add(own, index(features * bins_of_feature + bin),
+                   static_cast<std::uint32_t>(sum.hessian));
       }
     }
   }
@@ -247,28 +264,32 @@ struct NodeSplit {
   LeftBins is_left;
 };
 
-DEVICE_ONLY inline bool goes_left(const std::uint8_t* rows, std::int64_t row_bytes,
-                                  std::int64_t row, const NodeSplit& split) {
-  return split.is_left(rows[row * row_bytes + split.feature]);
+DEVICE_ONLY inline bool goes_left(const Bins& bins, std::int64_t row, const NodeSplit& split) {
+  return split.is_left(bins.row(row)[split.feature]);
 }
 
-/// Rows of each tile that go left.
-struct CountLeft {
-  DEVICE_ONLY void operator()(const Thread& thread, const std::uint8_t* rows,
-                              std::int64_t row_bytes, const std::uint32_t* numbers,
-                              const Tile* tiles, const NodeSplit* splits,
+/// A bit a row of a tile, 32 in a word: set where it goes left.
+constexpr std::int64_t side_words = tile_rows / threads_per_warp;
+
+/// Sides of each tile's rows, and how many go left. So rows can be moved without their bins.
+struct FindSides {
+  DEVICE_ONLY void operator()(const Thread& thread, const Bins& bins, const std::uint32_t* numbers,
+                              const Tile* tiles, const NodeSplit* splits, std::uint32_t* sides,
                               std::int32_t* lefts) const {
     const Tile tile = tiles[thread.block_index()];
     const NodeSplit split = splits[tile.node];
+    std::uint32_t* const own = sides + thread.block_index() * side_words;
     const auto count = thread.shared<std::uint32_t>(0, 1);
     if (thread.thread_index() == 0) count[0] = 0u;
     thread.sync();
     for (std::int64_t begin = 0; begin < tile.count; begin += thread.block_size()) {
       const std::int64_t i = begin + thread.thread_index();
-      const bool left =
-          i < tile.count && goes_left(rows, row_bytes, row_at(numbers, tile.begin + i), split);
+      const bool left = i < tile.count && goes_left(bins, row_at(numbers, tile.begin + i), split);
       const std::uint32_t bits = thread.ballot(left);
-      if (thread.lane() == 0) atomic_add(count, 0, static_cast<std::uint32_t>(std::popcount(bits)));
+      if (thread.lane() == 0) {
+        own[i / threads_per_warp] = bits;
+        atomic_add(count, 0, static_cast<std::uint32_t>(std::popcount(bits)));
+      }
     }
     thread.sync();
     const std::uint32_t sum = count[0];
@@ -285,21 +306,18 @@ struct TilePlaces {
 struct MoveRows {
   HOST_DEVICE static std::size_t shared_bytes() { return index(warps) * sizeof(std::int32_t); }
 
-  DEVICE_ONLY void operator()(const Thread& thread, const std::uint8_t* rows,
-                              std::int64_t row_bytes, const std::uint32_t* numbers,
+  DEVICE_ONLY void operator()(const Thread& thread, const std::uint32_t* numbers,
                               const std::int64_t* gradients, const Tile* tiles,
-                              const NodeSplit* splits, const TilePlaces* places,
+                              const std::uint32_t* sides, const TilePlaces* places,
                               std::uint32_t* numbers_out, std::int64_t* gradients_out) const {
     const Tile tile = tiles[thread.block_index()];
-    const NodeSplit split = splits[tile.node];
+    const std::uint32_t* const own = sides + thread.block_index() * side_words;
     TilePlaces place = places[thread.block_index()];
     const auto of_warps = thread.shared<std::int32_t>(0, index(warps));
     for (std::int64_t begin = 0; begin < tile.count; begin += thread.block_size()) {
       const std::int64_t i = begin + thread.thread_index();
       const bool here = i < tile.count;
-      const std::int64_t row = here ? row_at(numbers, tile.begin + i) : 0;
-      const bool left = here && goes_left(rows, row_bytes, row, split);
-      const std::uint32_t bits = thread.ballot(left);
+      const std::uint32_t bits = own[i / threads_per_warp];
       const std::uint32_t lanes_before = (1u << thread.lane()) - 1;
       if (thread.lane() == 0) of_warps[index(thread.warp())] = std::popcount(bits);
       thread.sync();
@@ -310,9 +328,10 @@ struct MoveRows {
         left_here += of_warp;
       }
       if (here) {
+        const bool left = (bits >> thread.lane() & 1) != 0;
         const std::int64_t to =
             left ? place.left + left_before : place.right + thread.thread_index() - left_before;
-        numbers_out[to] = static_cast<std::uint32_t>(row);
+        numbers_out[to] = static_cast<std::uint32_t>(row_at(numbers, tile.begin + i));
         gradients_out[to] = gradients[tile.begin + i];
       }
       place.left += left_here;
@@ -330,30 +349,29 @@ struct NodeValues {
   float left, right;
 };
 struct AddValues {
-  DEVICE_ONLY void operator()(const Thread& thread, const std::uint8_t* rows,
-                              std::int64_t row_bytes, const std::uint32_t* numbers,
+  DEVICE_ONLY void operator()(const Thread& thread, const Bins& bins, const std::uint32_t* numbers,
                               const Tile* tiles, const NodeValues* values, float* margins) const {
     const Tile tile = tiles[thread.block_index()];
     const NodeValues of_node = values[tile.node];
     for (std::int64_t i = thread.thread_index(); i < tile.count; i += thread.block_size()) {
       const std::int64_t row = row_at(numbers, tile.begin + i);
-      const bool left = of_node.split.feature < 0 || goes_left(rows, row_bytes, row, of_node.split);
+      const bool left = of_node.split.feature < 0 || goes_left(bins, row, of_node.split);
       margins[row] += left ? of_node.left : of_node.right;
     }
   }
 };
 
-/// Walks a tree for each row.
+/// Walks a tree for each of `count` rows from place `begin` on.
 struct AddTree {
-  DEVICE_ONLY void operator()(const Thread& thread, const TreeNode* tree, const std::uint8_t* rows,
-                              std::int64_t row_bytes, const std::uint32_t* numbers,
-                              std::int64_t count, float* margins) const {
+  DEVICE_ONLY void operator()(const Thread& thread, const TreeNode* tree, const Bins& bins,
+                              const std::uint32_t* numbers, std::int64_t begin, std::int64_t count,
+                              float* margins) const {
     const std::int64_t i = thread.global_index();
     if (i >= count) return;
-    const std::int64_t row = row_at(numbers, i);
+    const std::int64_t row = row_at(numbers, begin + i);
     const TreeNode* node = tree;
     while (node->feature >= 0) {
-      const std::uint8_t bin = rows[row * row_bytes + node->feature];
+      const std::uint8_t bin = bins.row(row)[node->feature];
       const bool left = bin == missing_bin ? node->missing_goes_left : bin <= node->bin;
       node = tree + node->left + (left ? 0 : 1);
     }

@@ -21,7 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t root_parent = 2147483647; ///< XGBoost's word for "none"
-constexpr std::int64_t rows_at_once = 1024;
 
 // ---- writing ----
 
@@ -305,40 +304,6 @@ Gbdt read_model(const std::filesystem::path& path) {
   for (std::size_t i = 0; i < trees.count(); ++i)
     model.trees.push_back(tree_of(trees.at(i), model.feature_names.size()));
   return model;
-}
-
-float margin_of(const Gbdt& model, const float* values) {
-  float margin = model.base_margin;
-  for (const Tree& tree : model.trees) {
-    const TreeNode* node = tree.data();
-    while (node->feature >= 0) {
-      const float value = values[node->feature];
-      // NaN is below nothing.
-      const bool is_left = value < node->cut || (value != value && node->missing_goes_left);
-      node = tree.data() + node->left + (is_left ? 0 : 1);
-    }
-    margin += node->value;
-  }
-  return margin;
-}
-
-void find_margins(const Gbdt& model, const Rows& rows, std::span<float> margins) {
-  assert(rows.features() == static_cast<int>(model.feature_names.size()));
-  assert(static_cast<std::int64_t>(margins.size()) == rows.count);
-  const auto features = static_cast<std::size_t>(rows.features());
-#pragma omp parallel
-  {
-    std::vector<float> values(static_cast<std::size_t>(rows_at_once) * features);
-    std::vector<std::uint8_t> labels(static_cast<std::size_t>(rows_at_once));
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t begin = 0; begin < rows.count; begin += rows_at_once) {
-      const std::int64_t end = std::min(rows.count, begin + rows_at_once);
-      rows.read(begin, end, values.data(), labels.data());
-      for (std::int64_t row = begin; row < end; ++row)
-        margins[static_cast<std::size_t>(row)] =
-            margin_of(model, values.data() + static_cast<std::size_t>(row - begin) * features);
-    }
-  }
 }
 
 } // namespace breakeven::risk

@@ -1,12 +1,10 @@
-// A trained model: its file, in XGBoost's JSON format so that others' tools read it, and scoring of
-// rows with it. Takes and gives a Gbdt; leaves out training.
+// A trained model's file, in XGBoost's JSON format so that others' tools read it. Takes and gives a
+// Gbdt; leaves out training and scoring (gbdt_score.h).
 #pragma once
 
 #include "workloads/risk/gbdt.h"
-#include "workloads/risk/rows.h"
 
 #include <filesystem>
-#include <span>
 
 namespace breakeven::risk {
 
@@ -20,12 +18,5 @@ void write_model(const std::filesystem::path& path, const Gbdt& model);
 /// children that make no tree, a feature that there is not, numbers that are not finite, a file cut
 /// short.
 Gbdt read_model(const std::filesystem::path& path);
-
-/// Margins of rows, in all threads; NaN is a missing value. `rows` have the model's features in its
-/// order. The same bits for any number of threads.
-void find_margins(const Gbdt& model, const Rows& rows, std::span<float> margins);
-
-/// What one row's values lead to.
-float margin_of(const Gbdt& model, const float* values);
 
 } // namespace breakeven::risk

@@ -3,6 +3,7 @@
 // are cut into one range a thread, whatever nodes they belong to, so that many small nodes keep all
 // threads as busy as one large one.
 
+#include "workloads/clock.h"
 #include "workloads/risk/gbdt_grow.h"
 #include "workloads/risk/gbdt_paths.h"
 
@@ -291,6 +292,7 @@ public:
   }
 
   const SplitRules& rules() const { return rules_; }
+  const GbdtSeconds& seconds() const { return seconds_; }
 
   RootRows begin(int round, const std::vector<std::int32_t>& columns) {
     take_columns(columns);
@@ -308,7 +310,9 @@ public:
     if (siblings.empty()) summed.push_back(0);
     sums_ = std::move(sums);
     sum_by_bins(level, summed);
+    const double start_s = seconds_now();
     search(level, siblings);
+    seconds_.splits += seconds_now() - start_s;
   }
 
   void add_values(const Level& level, const std::vector<std::size_t>& nodes, const Tree& tree) {
@@ -638,14 +642,22 @@ private:
   bool all_rows_ = true;                          ///< row i is number i
   std::vector<std::vector<std::int64_t>> packed_; ///< sums of each thread
   std::vector<std::vector<Places>> places_;
+  GbdtSeconds seconds_;
 };
 
 } // namespace
 
 Training train_gbdt_openmp(const BinnedRows& rows, const Cuts& cuts,
-                           const GbdtParameters& parameters, const BinnedRows* validation) {
+                           const GbdtParameters& parameters, const BinnedRows* validation,
+                           GbdtSeconds* seconds) {
+  const double start_s = seconds_now();
   OpenmpEngine engine(rows, cuts, parameters, validation);
-  return train_with(engine, cuts, parameters, engine.rules(), validation != nullptr);
+  Training training = train_with(engine, cuts, parameters, engine.rules(), validation != nullptr);
+  if (seconds != nullptr) {
+    seconds->splits = engine.seconds().splits;
+    seconds->histograms = seconds_now() - start_s - seconds->splits;
+  }
+  return training;
 }
 
 } // namespace breakeven::risk

@@ -10,6 +10,8 @@
 
 namespace breakeven::risk {
 
+constexpr std::int64_t most_rows = 0xFFFF'FFFF; ///< rows have 32-bit numbers
+
 struct Rows {
   std::int64_t count = 0;
   std::vector<std::string> feature_names; ///< one a feature, in the order of the values

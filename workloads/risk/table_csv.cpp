@@ -257,10 +257,11 @@ private:
     if (table_.count() == 0) throw BadInput(file_, 0, "0 rows", "at least one below the header");
     table_.schema.negative = labels_.negative();
     if (first_) return;
-    labels_.check_both(file_);
+    const bool is_to_be_scored = settings_.label_column == LabelColumn::optional;
+    if (!is_to_be_scored) labels_.check_both(file_);
     for (std::size_t column = 0; column < known_.size(); ++column) {
       TableColumn& described = table_.schema.columns[column];
-      if (!has_value_[column])
+      if (!has_value_[column] && !is_to_be_scored)
         throw BadInput(file_, 0, "column " + shown(described.name) + " without a value",
                        "a value in one row at least, or the column dropped");
       if (described.is_categorical) sort_categories(column);

@@ -10,8 +10,6 @@
 
 namespace breakeven::risk {
 
-/// Rows have 32-bit numbers.
-constexpr std::int64_t most_rows = 0xFFFFFFFF;
 /// A file of separators alone must not fill the memory.
 constexpr std::size_t most_columns = 1 << 16;
 /// Codes are exact floats.
@@ -37,7 +35,9 @@ struct CsvSettings {
 /// and the column's name for: rows of other lengths, a cell that is no number or not finite, a
 /// label that is missing or a third value, labels of one kind, a column without any value, no rows
 /// or too many, a column named twice or not there, a quote left open or inside a cell, a NUL byte,
-/// no such file.
+/// no such file. With an optional label the file is one to be scored: then it may lack the label, and
+/// labels of one kind and columns without values will do. Categories get codes of their own file all
+/// the same.
 Table read_csv_table(const std::filesystem::path& file, const CsvSettings& settings);
 
 /// A later file, to test on or score: the columns and categories are those of the first, which it

@@ -347,9 +347,9 @@ VarRun openmp_var(const VarBook& book, const VarSettings& settings) {
         openmp_smallest(profits.get(), settings.paths, worst_paths_needed(settings));
     const double end_s = seconds_now();
     run.phases = {var_phase("scenarios", Processor::cpu, priced_s - start_s,
-                            scenarios_work(book, settings.paths)),
+                            cpu_scenarios_work(settings.paths)),
                   var_phase("quantiles", Processor::cpu, end_s - priced_s,
-                            quantiles_work(settings.paths, worst_paths_needed(settings)))};
+                            cpu_quantiles_work(settings.paths))};
     return run;
   } catch (const std::bad_alloc&) {
     throw no_room_for(book, settings, Path::openmp);

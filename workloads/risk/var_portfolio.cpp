@@ -245,6 +245,23 @@ double black_scholes(PositionKind kind, double spot, double strike, double matur
   return 0;
 }
 
+double expected_profit(const Portfolio& portfolio, const VarSettings& settings) {
+  const Market& market = portfolio.market;
+  const double years = settings.horizon_days / trading_days_per_year;
+  double sum = 0;
+  for (const Position& position : portfolio.positions) {
+    const RiskFactor& factor = market.factors[static_cast<std::size_t>(position.factor)];
+    const auto worth = [&](double spot) {
+      return black_scholes(position.kind, spot, position.strike, position.maturity_years,
+                           factor.volatility, market.rate);
+    };
+    const double spot_then = factor.spot * std::exp((factor.drift - market.rate) * years);
+    sum +=
+        position.quantity * (std::exp(market.rate * years) * worth(spot_then) - worth(factor.spot));
+  }
+  return sum;
+}
+
 std::vector<double> cholesky(const std::vector<double>& matrix, int order,
                              const std::string& file) {
   const auto n = static_cast<std::size_t>(order);

@@ -41,6 +41,11 @@ void check_var(const Portfolio& portfolio, const VarSettings& settings, const st
 /// Checks, factorises and scales. Today's option values are Black and Scholes in double precision.
 VarBook make_book(const Portfolio& portfolio, const VarSettings& settings, const std::string& file);
 
+/// The mean of a path's profit in closed form, in currency, in double precision: at the horizon an
+/// option is still worth Black and Scholes' value, whose mean over the returns is that formula
+/// again with the drift in place of the rate up to the horizon.
+double expected_profit(const Portfolio& portfolio, const VarSettings& settings);
+
 /// Black and Scholes' value of an option today, of one unit, in double precision.
 double black_scholes(PositionKind kind, double spot, double strike, double maturity_years,
                      double volatility, double rate);

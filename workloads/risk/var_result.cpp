@@ -1,5 +1,7 @@
 #include "workloads/risk/var_result.h"
 
+#include "workloads/checksum.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -81,18 +83,14 @@ VarResult var_result(const VarBook& book, const VarSettings& settings, const Var
 }
 
 std::uint64_t checksum_of(const VarTail& tail) {
-  // FNV-1a over whole numbers, spread by its multiplier.
-  std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;
-  const auto take = [&](std::int64_t value) {
-    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x100'0000'01B3u;
-    hash ^= hash >> 32;
-  };
+  Checksum checksum;
+  const auto take = [&](std::int64_t value) { checksum.take(static_cast<std::uint64_t>(value)); };
   take(tail.paths);
   take(tail.sum.high);
   take(tail.sum.low);
   for (const std::int64_t profit : tail.worst_profits)
     take(profit);
-  return hash;
+  return checksum.value();
 }
 
 } // namespace breakeven::risk

@@ -45,6 +45,20 @@ std::int64_t chunk_paths_for(const VarBook& book) {
   return std::clamp<std::int64_t>(paths / unit * unit, unit, 1 << 20);
 }
 
+Work cpu_scenarios_work(std::int64_t paths) {
+  Work work;
+  work.dram_bytes = 8 * static_cast<double>(paths);
+  work.counts = {{"paths", static_cast<double>(paths)}};
+  return work;
+}
+
+// The sum, the extremes, the counts of bins and the way to them read all profits once each.
+Work cpu_quantiles_work(std::int64_t paths) {
+  Work work;
+  work.dram_bytes = 4 * 8 * static_cast<double>(paths);
+  return work;
+}
+
 Work scenarios_work(const VarBook& book, std::int64_t paths) {
   const auto n = static_cast<double>(paths);
   const auto rows = static_cast<double>(book.rows());

@@ -8,6 +8,10 @@
 
 namespace breakeven::risk {
 
+/// What the CPU path streams through memory; normals and returns stay in its caches.
+Work cpu_scenarios_work(std::int64_t paths);
+Work cpu_quantiles_work(std::int64_t paths);
+
 Work scenarios_work(const VarBook& book, std::int64_t paths);
 Work quantiles_work(std::int64_t paths, std::int64_t worst_paths);
 /// The book to the device and the worst paths back.
