@@ -41,9 +41,9 @@ std::vector<int> thread_counts(const std::vector<int>& asked) {
   return counts;
 }
 
-std::vector<std::vector<double>> Interleaved::passes(int count,
-                                                     const std::function<void(int done)>& report) {
-  pass(); // warm
+std::vector<std::vector<double>>
+Interleaved::passes(int count, const std::function<void(int done)>& report, WarmUp warm_up) {
+  if (warm_up == WarmUp::one_pass) pass();
   std::vector<std::vector<double>> all;
   for (int done = 1; done <= count; ++done) {
     all.push_back(pass());

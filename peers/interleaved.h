@@ -27,14 +27,18 @@ std::vector<int> thread_counts(const std::vector<int>& asked);
 /// Does a piece of its work and gives the seconds that it took.
 using Contender = std::function<double(std::size_t piece)>;
 
+/// What comes before the passes that are kept.
+enum class WarmUp { one_pass, none };
+
 class Interleaved {
 public:
   Interleaved(std::vector<Contender> contenders, std::size_t pieces)
       : contenders_(std::move(contenders)),
         pieces_(pieces) {}
 
-  /// Seconds of each contender over all pieces, a vector a pass, after one pass that is not kept.
-  std::vector<std::vector<double>> passes(int count, const std::function<void(int done)>& report);
+  /// Seconds of each contender over all pieces, a vector a pass.
+  std::vector<std::vector<double>> passes(int count, const std::function<void(int done)>& report,
+                                          WarmUp warm_up = WarmUp::one_pass);
 
 private:
   std::vector<double> pass();

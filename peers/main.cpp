@@ -1,6 +1,7 @@
 // The command line of the peer benchmarks. CSV on stdout, progress on stderr.
 #include "peers/imaging.h"
 #include "peers/peers.h"
+#include "peers/risk.h"
 #include "sim/errors.h"
 
 #include <CLI/CLI.hpp>
@@ -60,6 +61,21 @@ CLI::App* add_imaging(CLI::App& app, ImagingOptions& options, std::vector<std::i
   return imaging;
 }
 
+CLI::App* add_risk(CLI::App& app, RiskOptions& options) {
+  CLI::App* risk =
+      app.add_subcommand("risk", "Our boosted trees and VaR beside XGBoost and QuantLib");
+  risk->add_option("--uci", options.uci, "UCI's credit card defaults as CSV, for the rows on them")
+      ->check(CLI::ExistingFile);
+  risk->add_option("--rows", options.rows, "Only rows whose names start like one of these");
+  risk->add_option("--python", options.python, "A Python that has xgboost")->capture_default_str();
+  risk->add_option("--long-pairs", options.long_pairs,
+                   "Repetitions of rows whose pass takes half a minute")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  add_common(*risk, options.pairs, options.threads, options.clock);
+  return risk;
+}
+
 void print(const std::vector<RowName>& rows) {
   for (const RowName& row : rows)
     std::cout << row.name << "  " << row.meaning << '\n';
@@ -80,7 +96,9 @@ int main(int argc, char** argv) {
   std::vector<std::int64_t> size{imaging_options.size.x, imaging_options.size.y,
                                  imaging_options.size.z};
   CLI::App* imaging = add_imaging(app, imaging_options, size);
-  for (CLI::App* command : {render, imaging})
+  RiskOptions risk_options;
+  CLI::App* risk = add_risk(app, risk_options);
+  for (CLI::App* command : {render, imaging, risk})
     command->add_flag("--list", list, "List the rows, and stop");
   try {
     app.parse(argc, argv);
@@ -91,12 +109,16 @@ int main(int argc, char** argv) {
 
   try {
     if (list) {
-      if (!imaging->parsed()) print(render_rows());
-      if (!render->parsed()) print(imaging_rows());
+      const bool all = app.get_subcommands().empty();
+      if (all || render->parsed()) print(render_rows());
+      if (all || imaging->parsed()) print(imaging_rows());
+      if (all || risk->parsed()) print(risk_rows());
     } else if (render->parsed()) {
       compare_render(render_options, std::cout, std::cerr);
     } else if (imaging->parsed()) {
       return compare_imaging(imaging_options, std::cout, std::cerr) ? 0 : 1;
+    } else if (risk->parsed()) {
+      return compare_risk(risk_options, std::cout, std::cerr) ? 0 : 1;
     } else {
       std::cout << app.help();
     }
