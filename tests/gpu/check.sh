@@ -36,11 +36,21 @@ agree_shapes 60 labels after morphology, distances and watershed, to the bit
 agree_unet_fp32 60 labels of a network, by Dice
 agree_unet_tf32 60 the same on tensor cores, in TF32
 agree_unet_fp16 60 the same in FP16
+agree_trees 60 boosted trees, to the bit
+agree_scores 60 margins of rows, to the bit
+agree_network_fp32 60 a network for tabular data, by its AUC
+agree_network_fp16 60 the same on tensor cores, in FP16
+agree_network_bf16 60 the same in BF16
+agree_book 60 the worst paths of value at risk, to the bit
 memcheck 120 part of agree_shapes under compute-sanitizer
 crash_render 150 study
 ct_segmentation 100 study
 ct_unet 120 study
 ct_night_queue 130 study, with its cases side by side
+fraud_training 100 study
+fraud_network 100 study
+fraud_scoring 80 study
+var_overnight 80 study
 car6_street 120 study; its files lie beside the checkout
 TEXT
 }
@@ -66,7 +76,7 @@ while [[ $# -gt 0 ]]; do
     ;;
   --list)
     all_steps | while read -r name seconds what; do
-      printf '%-16s %4s s  %s\n' "$name" "$seconds" "$what"
+      printf '%-18s %4s s  %s\n' "$name" "$seconds" "$what"
     done
     exit 0
     ;;
@@ -128,7 +138,7 @@ run_step() {
   elif [[ $result != 0 ]]; then
     failed=1
   fi
-  printf '%-16s %7s %5d\n' "$name" "$result" "$((SECONDS - begin_s))" | tee -a "$out/summary.txt"
+  printf '%-18s %7s %5d\n' "$name" "$result" "$((SECONDS - begin_s))" | tee -a "$out/summary.txt"
 }
 
 while read -r name seconds _; do

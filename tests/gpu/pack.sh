@@ -10,7 +10,8 @@ Usage: tests/gpu/pack.sh [MARCH [ARCHITECTURES]]
   MARCH          instruction set of the other machine's CPU, for -march=; x86-64-v3 where not given
   ARCHITECTURES  of its GPU, as CMake's; 90 (H100, H200) where not given
 
-The other machine brings its own C and C++ library, not older than here, the GPU's driver and cuDNN.
+The other machine brings its own C and C++ library, not older than here, the GPU's driver, cuDNN and
+cuBLAS.
 CMAKE_BUILD_PARALLEL_LEVEL limits the jobs of the build.
 TEXT
 }
@@ -39,9 +40,9 @@ cmake --build "$build" --target breakeven
 rm -rf "$kit"
 mkdir -p "$kit/lib"
 cp "$build/breakeven" "$kit"
-# What must fit the other machine's system, and cuDNN, which has half a gigabyte.
+# What must fit the other machine's system, and cuDNN and cuBLAS, which have half a gigabyte each.
 not_packed='ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s'
-not_packed+='|libcuda|libcudnn.*'
+not_packed+='|libcuda|libcudnn.*|libcublas.*'
 ldd "$kit/breakeven" | awk '/not found/ { print "pack.sh: " $0 >"/dev/stderr"; exit 1 }
                             $2 == "=>" { print $3 }' \
   | grep -v -E "/($not_packed)\.so" | xargs cp -L -t "$kit/lib"

@@ -23,7 +23,7 @@ TEXT
   export PATH="$folder:$PATH"
 }
 
-# cuDNN and what it loads may be installed as Python packages, where no loader looks.
+# cuDNN, cuBLAS and what they load may be installed as Python packages, where no loader looks.
 python_libraries() {
   python3 -c 'import glob, nvidia
 for place in nvidia.__path__: print(*glob.glob(place + "/*/lib"), sep="\n")' 2>/dev/null || true
@@ -127,9 +127,12 @@ agree_refit) agree refit render --set workload.acceleration=refit ;;
 agree_denoising) agree denoising denoising ;;
 agree_shapes) agree shapes shapes ;;
 agree_unet_*) agree "${name#agree_}" unet --set "workload.unet.precision=${name#agree_unet_}" ;;
+agree_trees | agree_scores | agree_book) agree "${name#agree_}" "${name#agree_}" ;;
+agree_network_*) agree "${name#agree_}" network --set "workload.mlp.precision=${name##*_}" ;;
 memcheck) memcheck ;;
 crash_render) study --set measure.time_limit="30 s" ;;
 ct_segmentation | ct_unet | ct_night_queue) study ;;
+fraud_training | fraud_network | fraud_scoring | var_overnight) study ;;
 car6_street) car6_street ;;
 *)
   echo "step.sh: unknown step $name" >&2
