@@ -44,6 +44,7 @@ struct Cpu {
   double all_core_ghz = 0;
   std::string clock_evidence; ///< "published" or "assumed"
   int simd_bits = 0;
+  std::string bf16 = "none"; ///< what multiplies bf16: "amx", "avx512" or "none"
   std::optional<double> memory_read_gb_per_s_per_socket;
   std::string source, as_of;
 };

@@ -123,6 +123,8 @@ const std::vector<CatalogColumn<Cpu>>& cpu_columns() {
       {"clock_evidence", "how that clock is known: published or assumed",
        one_of(&Cpu::clock_evidence, {"published", "assumed"})},
       {"simd_bits", "widest vector registers", integer(&Cpu::simd_bits, 64, 4096)},
+      {"bf16", "what multiplies bf16: amx, avx512 or none (none known)",
+       one_of(&Cpu::bf16, {"amx", "avx512", "none"})},
       {"memory_read_gb_per_s_per_socket", "measured read bandwidth of one socket",
        optional_number(&Cpu::memory_read_gb_per_s_per_socket, 1, 5000)},
       {"source", "where the figures come from", text(&Cpu::source)},

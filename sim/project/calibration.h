@@ -151,8 +151,8 @@ constexpr Interval nvlink_4_spread{0.5, 1.0, 1.15};
 
 /// Over an NVLink that no table was found for: the A100's time for a payload that is larger by the
 /// ratio of the links. Assumed. For the V100 eight bytes were seen to take 57 to 60 us on a
-/// p3dn.24xlarge (NVIDIA/nccl issue 318); four of them do not have all their links to each other, so
-/// that large payloads are the slower side.
+/// p3dn.24xlarge (NVIDIA/nccl issue 318); four of them do not have all their links to each other,
+/// so that large payloads are the slower side.
 constexpr Interval other_nvlink_spread{0.6, 1.3, 2.5};
 
 /// GPUs that only meet over the host: each byte goes up one link while another comes down, so at
@@ -169,6 +169,15 @@ constexpr Interval host_link_all_reduce_latency_s{15e-6, 40e-6, 120e-6};
 /// eight threads on (it is believed) four cores give 4.8 to 5.9, median 4.99; the
 /// points are the 10, 50 and 90 % points of those twelve rows over four.
 constexpr Interval smt_gain{1.20, 1.25, 1.37};
+
+/// Products in bf16 over those in FP32 on the same core. Assumed. By AMX: Intel cited up to 8.6 and
+/// up to 10 for whole models in bf16 against FP32 (as reported by Phoronix on 2023-01-16), and the
+/// peaks differ by 16. By AVX-512: the peaks differ by 2.
+constexpr Interval amx_bf16_gain{1.5, 4, 8.6};
+constexpr Interval avx512_bf16_gain{1.0, 1.5, 2.0};
+/// Share of a training step that is products. Measured here with our network (breakeven-peers risk,
+/// openblas.mlp_fp32: the products alone take 0.9 of a step); the range is assumed.
+constexpr Interval products_share_of_step{0.75, 0.88, 0.95};
 
 /// Universal scalability law (Gunther): N / (1 + sigma (N - 1) + kappa N (N - 1)). Assumed: 0.9 of
 /// linear on 64 cores at the likely values, 0.76 at the high end.

@@ -101,6 +101,7 @@ CpuMachine instance_machine(const Instance& instance, const Cpu* cpu) {
   machine.clock_ghz = clock_of(cpu);
   machine.simd_bits = cpu != nullptr && cpu->simd_bits > 0 ? cpu->simd_bits : 256;
   machine.isa = isa_of(machine.simd_bits);
+  if (cpu != nullptr) machine.bf16 = cpu->bf16;
   // A part of a socket is given its share of the socket's bandwidth.
   if (cpu != nullptr && cpu->memory_read_gb_per_s_per_socket && cpu->cores_per_socket > 0)
     machine.read_gb_per_s =
@@ -135,6 +136,21 @@ CpuPhase project_on_cpu(double local_s, const Interval& spread, Scaling scaling,
                             > compute_seconds_on(local_s, scaling, local, target, likely);
   phase.bound_by = memory_bound ? "dram" : "cpu";
   return phase;
+}
+
+Interval bf16_gain(const CpuMachine& machine) {
+  if (machine.bf16 == "amx") return calibration::amx_bf16_gain;
+  if (machine.bf16 == "avx512") return calibration::avx512_bf16_gain;
+  return {1, 1, 1};
+}
+
+Interval time_share_in_bf16(const CpuMachine& machine) {
+  const Interval gain = bf16_gain(machine), products = calibration::products_share_of_step;
+  const auto share = [](double of_products, double faster) {
+    return 1 - of_products + of_products / faster;
+  };
+  return {share(products.high, gain.high), share(products.likely, gain.likely),
+          share(products.low, gain.low)};
 }
 
 double peak_gflops(const CpuMachine& machine) {

@@ -20,6 +20,7 @@ struct CpuMachine {
   Interval clock_ghz;
   int simd_bits = 128;
   std::string isa;
+  std::string bf16 = "none";         ///< as Cpu's; what is measured here is measured in FP32
   double read_gb_per_s = 0;          ///< 0 unknown
   bool cores_may_be_threads = false; ///< a virtual machine that hides its second threads
 };
@@ -43,6 +44,12 @@ struct CpuPhase {
 /// `local_s` is the phase's time here, with `spread` its relative uncertainty as measured.
 CpuPhase project_on_cpu(double local_s, const Interval& spread, Scaling scaling, double dram_bytes,
                         const CpuMachine& local, const CpuMachine& target);
+
+/// Products in bf16 over those in FP32 on this CPU; 1 where it has no instructions for them.
+Interval bf16_gain(const CpuMachine& machine);
+
+/// A training step's time with its products in bf16, over that in FP32.
+Interval time_share_in_bf16(const CpuMachine& machine);
 
 /// Fused multiply-adds at full SIMD width on every core: two a clock, two operations each.
 double peak_gflops(const CpuMachine& machine);

@@ -229,11 +229,24 @@ void note_precision(Projection& projection, const Known& here, const PathRows& r
 
 // ---- CPU instances ----
 
+/// Timed in FP32, though the scenario allows bf16.
+bool may_multiply_in_bf16(const Measurement& row) { return row.work.count("bf16_allowed") > 0; }
+
+bool may_multiply_in_bf16(const PathRows& rows) {
+  return std::any_of(rows.phases.begin(), rows.phases.end(),
+                     [](const Measurement* row) { return may_multiply_in_bf16(*row); });
+}
+
 MachinePhase phase_on_cpu(const Measurement& row, const Interval& spread, const Known& here,
                           const CpuMachine& target, Sharing sharing) {
   const double scale = slice_to_machine(row, here.job_units);
-  const CpuPhase projected = project_on_cpu(row.end_to_end_s.value * scale, spread, row.scaling,
-                                            row.work.dram_bytes * scale, here.local, target);
+  CpuPhase projected = project_on_cpu(row.end_to_end_s.value * scale, spread, row.scaling,
+                                      row.work.dram_bytes * scale, here.local, target);
+  if (may_multiply_in_bf16(row)) {
+    const Interval share = time_share_in_bf16(target);
+    projected.seconds = {share.low * projected.seconds.low, share.likely * projected.seconds.likely,
+                         share.high * projected.seconds.high};
+  }
   return {row.phase,         row.repeats,       Processor::cpu,     sharing,
           projected.seconds, projected.seconds, projected.bound_by, row.scaling};
 }
@@ -287,6 +300,12 @@ void on_cpu_instance(Projection& projection, const Known& here, const Instance& 
   projection.in_range =
       same_model(here.local, target) && target.cores <= 64 && here.environment.clock_ghz > 0;
   note_cpu_distance(projection, here, target);
+  if (may_multiply_in_bf16(here.cpu_side) && target.bf16 != "none")
+    add_note(projection,
+             fmt::format("products in bf16 by {}, at an assumed {:g} to {:g} times FP32's rate: "
+                         "part of the speed-up is the precision",
+                         target.bf16 == "amx" ? "AMX" : "AVX-512", bf16_gain(target).low,
+                         bf16_gain(target).high));
   assemble(projection, phases, Processor::cpu);
 }
 
@@ -548,7 +567,8 @@ Ceilings ceilings_of(const Target& target, const Known& here, const Catalog& cat
     return {devices * peak_gflops(*gpu, here), devices * gpu->memory_gb_per_s,
             machine.clock_ghz.likely};
   }
-  return {target.count * peak_gflops(machine), target.count * machine.read_gb_per_s,
+  const double products = may_multiply_in_bf16(here.cpu_side) ? bf16_gain(machine).high : 1;
+  return {target.count * products * peak_gflops(machine), target.count * machine.read_gb_per_s,
           machine.clock_ghz.likely};
 }
 

@@ -187,6 +187,34 @@ TEST_CASE("a phase of tensor-core work alone is counted") {
   CHECK(phase_of(gpu, "kernel")->kernel_s.likely == doctest::Approx(10 / 0.28).epsilon(1e-4));
 }
 
+TEST_CASE("a CPU with instructions for bf16 is taken to use them where the scenario does") {
+  const auto on = [](const std::string& bf16, bool is_allowed) {
+    std::vector<Measurement> rows = examples::measurements();
+    if (is_allowed) find(rows, Path::openmp, "work").work.counts.emplace_back("bf16_allowed", 1);
+    Catalog catalog = examples::catalog();
+    catalog.cpus[0].bf16 = bf16;
+    return project_one(examples::target("cloud:cpu"), rows, catalog);
+  };
+  const std::string differs = "part of the speed-up is the precision";
+  const Projection plain = on("none", true), unused = on("amx", false), amx = on("amx", true),
+                   vectors = on("avx512", true);
+  const auto work_s = [](const Projection& projection) {
+    return phase_of(projection, "work")->end_to_end_s;
+  };
+  CHECK(work_s(unused).likely == work_s(plain).likely);
+  CHECK(plain.note.find(differs) == std::string::npos);
+  CHECK(unused.note.find(differs) == std::string::npos);
+  CHECK(amx.note.find("by AMX") != std::string::npos);
+  CHECK(amx.note.find(differs) != std::string::npos);
+  CHECK(vectors.note.find("by AVX-512") != std::string::npos);
+  CHECK(work_s(amx).likely == doctest::Approx((0.12 + 0.88 / 4) * work_s(plain).likely));
+  CHECK(work_s(amx).likely < work_s(vectors).likely);
+  CHECK(work_s(vectors).likely < work_s(plain).likely);
+  CHECK(work_s(amx).high / work_s(amx).low > work_s(plain).high / work_s(plain).low);
+  CHECK(phase_of(amx, "output")->end_to_end_s.likely
+        == phase_of(plain, "output")->end_to_end_s.likely);
+}
+
 TEST_CASE("products in bf16 are refused on a GPU whose tensor cores have none") {
   std::vector<Measurement> rows = examples::measurements();
   Work& work = find(rows, Path::host, "kernel").work;

@@ -147,6 +147,21 @@ TEST_CASE("what stays on the CPU is a phase of both paths") {
   }
 }
 
+TEST_CASE("a network in bf16 is timed in fp32, and says that others may use bf16") {
+  const TestFolder folder;
+  const auto training_of = [&](const std::string& more) {
+    const Workload job = job_of(folder, network + more);
+    return find(job.run(Path::openmp, job.slice(0), {}), "training")->work.count("bf16_allowed");
+  };
+  CHECK(training_of("precision = \"bf16\"\n") == 1);
+  CHECK(training_of("") == 0);
+  const auto checksum_of = [&](const std::string& more) {
+    const Workload job = job_of(folder, network + more);
+    return job.run(Path::openmp, job.slice(0), {}).checksum;
+  };
+  CHECK(checksum_of("precision = \"bf16\"\n") == checksum_of(""));
+}
+
 TEST_CASE("results are written for every unit") {
   const TestFolder folder;
   const auto files_of = [&](const std::string& lines) {
