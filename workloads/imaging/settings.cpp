@@ -1,5 +1,7 @@
 #include "workloads/imaging/settings.h"
 
+#include "sim/scenario/refuse_without.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +13,6 @@ namespace breakeven::imaging {
 namespace {
 
 constexpr std::int64_t highest_seed = std::numeric_limits<std::int64_t>::max();
-
-/// Keys that say something about a thing that is not there.
-void refuse_without(const Section& section, bool present, const std::vector<std::string>& keys,
-                    const std::string& what) {
-  if (present) return;
-  for (const std::string& key : keys)
-    if (section.has(key)) section.fail(key, "workload." + key + " without " + what, what);
-}
 
 void read_phantom(const Section& section, Settings& settings) {
   PhantomSpec& phantom = settings.phantom;

@@ -58,7 +58,6 @@ Rows network_rows(const Settings& settings) {
   if (settings.mlp.hash_buckets == 0) return rows;
   HashedColumns columns;
   columns.buckets = settings.mlp.hash_buckets;
-  columns.seed = settings.mlp.hash_seed;
   for (const std::string& name : settings.data.csv.categorical) {
     const auto found = std::find(rows.feature_names.begin(), rows.feature_names.end(), name);
     columns.features.push_back(static_cast<int>(found - rows.feature_names.begin()));

@@ -1,5 +1,7 @@
 #include "workloads/risk/settings.h"
 
+#include "sim/scenario/refuse_without.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +14,6 @@ namespace {
 
 constexpr int fewest_paths_beyond = 10; ///< a quantile's error is guesswork with fewer
 constexpr std::int64_t highest_seed = std::numeric_limits<std::int64_t>::max();
-
-/// Keys that say something about a thing that is not there.
-void refuse_without(const Section& section, bool present, const std::vector<std::string>& keys,
-                    const std::string& what) {
-  if (present) return;
-  for (const std::string& key : keys)
-    if (section.has(key)) section.fail(key, "workload." + key + " without " + what, what);
-}
 
 const std::vector<std::string> transaction_keys{"columns", "positive_rate", "label_noise", "drift",
                                                 "seed"};

@@ -36,7 +36,6 @@ struct MlpSettings {
   MlpParameters parameters;
   Tails tails = Tails::as_they_are;
   int hash_buckets = 0; ///< that categories fall into; 0: they come as data.categories says
-  std::uint64_t hash_seed = 1;
 };
 
 struct Settings {
